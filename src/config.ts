@@ -1,0 +1,194 @@
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+import type { ClientConnectConfig } from '@temporalio/envconfig';
+
+/** A bearer token and whose it is. */
+export interface Credential {
+  /** 1–64 of `[A-Za-z0-9._-]`: a tenant, or an operator's name. */
+  readonly name: string;
+  readonly token: string;
+}
+
+/** Everything the environment can set. `.env.example` explains each variable. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly paymentPort: number;
+  readonly inventoryPort: number;
+  readonly dataDir: string;
+  readonly temporalPort: number;
+  readonly temporalUiPort: number;
+  readonly postgresPort: number;
+  readonly databaseUrl: string | undefined;
+  readonly paymentDatabaseUrl: string | undefined;
+  readonly inventoryDatabaseUrl: string | undefined;
+  readonly paymentUrl: string;
+  readonly inventoryUrl: string;
+  readonly paymentToken: string | undefined;
+  readonly inventoryToken: string | undefined;
+  /** Set when somebody runs the Temporal server for us. */
+  readonly temporalAddress: string | undefined;
+  readonly temporalNamespace: string;
+  /** A `temporal` binary to start the embedded server from. */
+  readonly temporalCliPath: string | undefined;
+  /** Base address of the Temporal Web UI for links. */
+  readonly temporalUiUrl: string | undefined;
+  readonly taskQueue: string;
+  readonly idempotencyTtlSeconds: number;
+  readonly stepTimeoutMs: number;
+  readonly stepDeadlineMs: number;
+  readonly waitSeconds: number;
+  readonly reconcileIntervalSeconds: number;
+  readonly attentionAfterSeconds: number;
+  readonly purgeIntervalSeconds: number;
+  readonly apiKeys: readonly Credential[];
+  readonly operatorKeys: readonly Credential[];
+  readonly rateLimitPerMinute: number;
+  /** Whether the downstream services open their fault endpoints. */
+  readonly faults: boolean;
+  readonly logLevel: string;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Thrown with one line for each variable that is wrong. */
+export class ConfigError extends Error {
+  constructor(problems: readonly string[]) {
+    super(`The environment is not usable:\n${problems.map((line) => `  ${line}`).join('\n')}`);
+    this.name = 'ConfigError';
+  }
+}
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+const MAX_PORT = 65_535;
+/** The longest delay a Node timer takes, some 24 days. */
+const MAX_TIMER_MS = 2_147_483_647;
+const YEAR_SECONDS = 31_536_000;
+
+/**
+ * Reads and checks the whole environment, once, at start. The only reader of it.
+ *
+ * @throws ConfigError that names every wrong variable, its value and what it may be.
+ */
+export function parseConfig(env: Environment): Config {
+  const problems: string[] = [];
+  const text = (name: string): string | undefined => {
+    const value = env[name]?.trim();
+    return value === '' ? undefined : value;
+  };
+  const integer = (name: string, fallback: number, min: number, max: number): number => {
+    const value = text(name);
+    if (value === undefined) return fallback;
+    const number = Number(value);
+    if (/^[0-9]+$/.test(value) && number >= min && number <= max) return number;
+    problems.push(`${name} must be an integer from ${min} to ${max}, not "${value}".`);
+    return fallback;
+  };
+  const url = (name: string, protocols: readonly string[]): string | undefined => {
+    const value = text(name);
+    if (value === undefined) return undefined;
+    if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value;
+    // The value may hold a password, so it is not repeated.
+    problems.push(`${name} must be a URL that begins with ${protocols.join(' or ')}//.`);
+    return undefined;
+  };
+  const oneOf = (name: string, fallback: string, allowed: readonly string[]): string => {
+    const value = text(name) ?? fallback;
+    if (!allowed.includes(value)) {
+      problems.push(`${name} must be one of ${allowed.join(', ')}, not "${value}".`);
+    }
+    return value;
+  };
+  const credentials = (name: string): readonly Credential[] =>
+    (text(name) ?? '')
+      .split(',')
+      .map((pair) => pair.trim())
+      .filter((pair) => pair !== '')
+      .flatMap((pair, index) => {
+        const match = /^([A-Za-z0-9._-]{1,64}):([\x21-\x7e]+)$/.exec(pair);
+        if (match?.[1] !== undefined && match[2] !== undefined) {
+          return [{ name: match[1], token: match[2] }];
+        }
+        // The pair may hold a token, so it is not repeated.
+        problems.push(
+          `${name}: pair ${index + 1} must be name:token, the name 1–64 of A–Z a–z 0–9 . _ -`,
+        );
+        return [];
+      });
+  const http = ['http:', 'https:'];
+  const postgres = ['postgres:', 'postgresql:'];
+  const port = (name: string, fallback: number): number => integer(name, fallback, 1, MAX_PORT);
+  const host = text('HOST') ?? '127.0.0.1';
+  const paymentPort = port('PAYMENT_PORT', 3001);
+  const inventoryPort = port('INVENTORY_PORT', 3002);
+
+  const config: Config = {
+    host,
+    port: port('PORT', 3000),
+    paymentPort,
+    inventoryPort,
+    dataDir: text('DATA_DIR') ?? '.data',
+    temporalPort: port('TEMPORAL_PORT', 7233),
+    temporalUiPort: port('TEMPORAL_UI_PORT', 8233),
+    postgresPort: port('POSTGRES_PORT', 54_329),
+    databaseUrl: url('DATABASE_URL', postgres),
+    paymentDatabaseUrl: url('PAYMENT_DATABASE_URL', postgres),
+    inventoryDatabaseUrl: url('INVENTORY_DATABASE_URL', postgres),
+    paymentUrl: url('PAYMENT_URL', http) ?? `http://127.0.0.1:${paymentPort}`,
+    inventoryUrl: url('INVENTORY_URL', http) ?? `http://127.0.0.1:${inventoryPort}`,
+    paymentToken: text('PAYMENT_TOKEN'),
+    inventoryToken: text('INVENTORY_TOKEN'),
+    temporalAddress: text('TEMPORAL_ADDRESS'),
+    temporalNamespace: text('TEMPORAL_NAMESPACE') ?? 'default',
+    temporalCliPath: text('TEMPORAL_CLI_PATH'),
+    temporalUiUrl: url('TEMPORAL_UI_URL', http),
+    taskQueue: text('TASK_QUEUE') ?? 'orders',
+    idempotencyTtlSeconds: integer('IDEMPOTENCY_TTL_SECONDS', 86_400, 1, YEAR_SECONDS),
+    stepTimeoutMs: integer('STEP_TIMEOUT_MS', 10_000, 1, MAX_TIMER_MS),
+    stepDeadlineMs: integer('STEP_DEADLINE_MS', 300_000, 1, MAX_TIMER_MS),
+    waitSeconds: integer('WAIT_SECONDS', 10, 0, 60),
+    reconcileIntervalSeconds: integer('RECONCILE_INTERVAL_SECONDS', 20, 1, YEAR_SECONDS),
+    attentionAfterSeconds: integer('ATTENTION_AFTER_SECONDS', 900, 1, YEAR_SECONDS),
+    purgeIntervalSeconds: integer('PURGE_INTERVAL_SECONDS', 3_600, 1, YEAR_SECONDS),
+    apiKeys: credentials('API_KEYS'),
+    operatorKeys: credentials('OPERATOR_KEYS'),
+    rateLimitPerMinute: integer('RATE_LIMIT_PER_MINUTE', 600, 1, 1_000_000_000),
+    faults: oneOf('FAULTS', 'off', ['on', 'off']) === 'on',
+    logLevel: oneOf('LOG_LEVEL', 'info', LOG_LEVELS),
+  };
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+/** Reads the process's own environment. On a mistake it says so on standard error and ends the process. */
+export function configOfProcess(): Config {
+  try {
+    return parseConfig(process.env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(1);
+  }
+}
+
+/**
+ * The way to Temporal as `@temporalio/envconfig` reads it: address, namespace, TLS and API key from
+ * `TEMPORAL_…` variables and the profile file.
+ *
+ * @param options.disableFile leaves out the file in the home folder: an embedded stack must not join a
+ *   namespace that somebody's profile happens to name.
+ */
+export function temporalConnectConfig(
+  env: Environment,
+  options: { readonly disableFile?: boolean } = {},
+): ClientConnectConfig {
+  const overrideEnvVars = Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+  return loadClientConnectConfig({ ...options, overrideEnvVars });
+}
+
+/** A variable a role can't do without. @throws ConfigError that names it. */
+export function required(name: string, value: string | undefined): string {
+  if (value === undefined) throw new ConfigError([`${name} must be set for this role.`]);
+  return value;
+}

@@ -1,0 +1,60 @@
+/** One line of an order. */
+export interface OrderItem {
+  readonly sku: string;
+  /** 1–1000 pieces. */
+  readonly quantity: number;
+}
+
+/**
+ * What the workflow knows of an order. It has no user: a history is kept for long, shown in the Web UI
+ * and never encrypted by default, so it carries ids, amounts and tokens only.
+ */
+export interface Order {
+  /** `ORD-` and 32 hex digits of a UUIDv7, minted by the claim. */
+  readonly orderId: string;
+  readonly tenant: string;
+  /** Minor units: 1999 is 19.99 EUR, 1000 is 1000 JPY. */
+  readonly amountMinor: number;
+  /** ISO 4217. */
+  readonly currency: string;
+  readonly items: readonly OrderItem[];
+  /** A token of the payment provider, never a card number. */
+  readonly paymentMethod: string;
+}
+
+/** Where an order stands, as clients see it. The last two of the first line are final. */
+export type OrderStatus =
+  'processing' | 'compensating' | 'needs_attention' | 'confirmed' | 'cancelled';
+
+export const STEP_NAMES = ['payment', 'inventory'] as const;
+export type StepName = (typeof STEP_NAMES)[number];
+
+/** `unknown`: asked for, with no definite answer; it may have happened. */
+export type StepState = 'pending' | 'running' | 'done' | 'refused' | 'unknown';
+export type CompensationState = 'none' | 'pending' | 'running' | 'done' | 'stuck' | 'resolved';
+
+/** One step with its undo, as `GET /orders/{orderId}` shows it and as `orders.steps` keeps it. */
+export interface StepRecord {
+  readonly name: StepName;
+  /** The forward key, as the downstream ledger has it. */
+  readonly key: string;
+  readonly state: StepState;
+  readonly compensationKey: string;
+  readonly compensationState: CompensationState;
+  /** Calls made so far, where known. */
+  readonly attempts?: number;
+  /** Who ended or retried a stuck undo, when and why; absent where nobody had to. */
+  readonly interventions?: readonly Intervention[];
+}
+
+/** What an operator did about a stuck undo. Kept for the auditor. */
+export interface Intervention {
+  readonly action: 'retry' | 'resolve';
+  readonly who: string;
+  readonly why: string;
+  /** ISO 8601, the workflow's clock. */
+  readonly at: string;
+}
+
+export const isFinal = (status: OrderStatus): boolean =>
+  status === 'confirmed' || status === 'cancelled';

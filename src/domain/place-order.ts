@@ -1,0 +1,48 @@
+import type { Order, OrderStatus, StepRecord } from './order.js';
+
+/** The workflow type: what a person reads in the Web UI. */
+export const PLACE_ORDER = 'placeOrder';
+
+/** Query of an open order; answers with an `OrderProgress`. */
+export const ORDER_PROGRESS = 'orderProgress';
+
+/** Search attributes, both of type Keyword. */
+export const ORDER_ID_ATTRIBUTE = 'OrderId';
+export const ORDER_STATUS_ATTRIBUTE = 'OrderStatus';
+
+/** Where an open order stands, as its workflow knows it. */
+export interface OrderProgress {
+  readonly status: OrderStatus;
+  readonly steps: readonly StepRecord[];
+}
+
+/** What the claim is, without the client's raw key: enough to write the claim again should its row be lost. */
+export interface ClaimRef {
+  readonly tenant: string;
+  /** The operation the key belongs to, `POST:/orders`. */
+  readonly scope: string;
+  /** Hex SHA-256 of the client's key. */
+  readonly keyDigest: string;
+  /** Hex SHA-256 of the canonical request. */
+  readonly requestHash: string;
+}
+
+/** Every time limit of a run. They travel in the input: the workflow sandbox has no environment. */
+export interface Limits {
+  /** One attempt of a step or an undo. */
+  readonly stepTimeoutMs: number;
+  /** All attempts of a step together. */
+  readonly stepDeadlineMs: number;
+  /** How long an undo may fail before a person is asked. */
+  readonly attentionAfterSeconds: number;
+  /** How long the saved answer is kept after the order's end. */
+  readonly claimTtlSeconds: number;
+}
+
+/** The input of `placeOrder`. Version 1: a later release that needs more must still read this one. */
+export interface PlaceOrderInput {
+  readonly inputVersion: 1;
+  readonly order: Order;
+  readonly claim: ClaimRef;
+  readonly limits: Limits;
+}

@@ -1,0 +1,180 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import fastify, { LogController } from 'fastify';
+import type {
+  ConnectionError,
+  FastifyBaseLogger,
+  FastifyError,
+  FastifyInstance,
+  FastifyRequest,
+  HTTPMethods,
+  RawServerDefault,
+} from 'fastify';
+import { isDatabaseUnavailable } from '../postgres/pool.js';
+import { acceptStrictJson } from './json-body.js';
+import { Problem, PROBLEM_CONTENT_TYPE, problemBody, sendProblem } from './problem.js';
+import type { ProblemType } from './problem.js';
+import { PROTOCOL_PROBLEMS } from './protocol-problems.js';
+
+export const BODY_LIMIT_BYTES = 65_536;
+
+/** 10 s for a whole request: our largest body fits a slow line; without it a dribbling client holds a socket for ever. */
+const REQUEST_TIMEOUT_MS = 10_000;
+/** Idle keep-alive connections: longer than a load balancer's 60 s, so that it, not we, closes first. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+
+/** What a client does while something of ours is away: come back soon, as the fault may pass in a second. */
+export const RETRY_AFTER_SECONDS = 1;
+
+export type HttpApp = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
+
+/**
+ * Builds a Fastify server whose every error, also of the protocol, is a problem document, and whose bodies
+ * are read as sent: nothing coerced, nothing dropped, nothing rounded. It does not listen.
+ *
+ * @param addRoutes adds every route, plugin and hook; afterwards each address refuses its other methods.
+ */
+export function createHttpApp(
+  logger: FastifyBaseLogger,
+  addRoutes: (app: HttpApp) => void,
+): HttpApp {
+  const app: HttpApp = fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    http: { headersTimeout: REQUEST_TIMEOUT_MS, connectionsCheckingInterval: 1_000 },
+    // A closing server still answers what arrives on open connections: a refusal here would be a lost answer.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    genReqId: () => randomUUID(),
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
+    clientErrorHandler: answerProtocolError,
+    frameworkErrors: (error, request, reply) => {
+      void sendProblem(reply, toProblem(error, request));
+    },
+  }).withTypeProvider<TypeBoxTypeProvider>();
+  acceptStrictJson(app);
+  app.addHook('onRequest', (request, reply, done) => {
+    void reply.header('x-request-id', request.id);
+    done();
+  });
+  app.setErrorHandler((error, request, reply) => sendProblem(reply, toProblem(error, request)));
+  app.setNotFoundHandler((_request, reply) =>
+    sendProblem(reply, new Problem(PROTOCOL_PROBLEMS['not-found'])),
+  );
+
+  const methodsByUrl = new Map<string, Set<string>>();
+  app.addHook('onRoute', ({ url, method }) => {
+    const methods = methodsByUrl.get(url) ?? new Set();
+    for (const one of [method].flat()) methods.add(one);
+    methodsByUrl.set(url, methods);
+  });
+  addRoutes(app);
+  // Registered last, hence loaded when every route is known.
+  void app.register((scope, _options, done) => {
+    for (const [url, methods] of [...methodsByUrl]) refuseOtherMethods(scope, url, [...methods]);
+    done();
+  });
+  return app;
+}
+
+function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly string[]): void {
+  const others = app.supportedMethods.filter((method) => !allowed.includes(method));
+  app.route({
+    url,
+    method: others,
+    exposeHeadRoute: false,
+    // Thrown before a body is read: whatever it holds, the method is wrong.
+    onRequest: (_request, _reply, done) => {
+      done(
+        new Problem(PROTOCOL_PROBLEMS['method-not-allowed'], {
+          headers: { allow: allowed.join(', ') },
+        }),
+      );
+    },
+    handler: () => undefined,
+  });
+}
+
+/** Fastify's own errors that have a problem type of their own; its other 4xx are malformed requests. */
+const FASTIFY_PROBLEMS: Readonly<Record<string, ProblemType>> = {
+  FST_ERR_VALIDATION: PROTOCOL_PROBLEMS['validation-failed'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: PROTOCOL_PROBLEMS['unsupported-media-type'],
+  FST_ERR_CTP_BODY_TOO_LARGE: PROTOCOL_PROBLEMS['body-too-large'],
+  FST_ERR_CTP_EMPTY_JSON_BODY: PROTOCOL_PROBLEMS['malformed-json'],
+  FST_ERR_NOT_FOUND: PROTOCOL_PROBLEMS['not-found'],
+};
+
+/** Sorts whatever a route threw into the problem it answers; what nobody expected is a bare 500 and logged. */
+function toProblem(error: unknown, request: FastifyRequest): Problem {
+  if (error instanceof Problem) {
+    if (error.type.status >= 500)
+      request.log.warn({ err: error }, 'answered with a server problem');
+    return error;
+  }
+  if (isDatabaseUnavailable(error)) {
+    request.log.warn({ err: error }, 'the database can not be reached');
+    return unavailable('store-unavailable', error);
+  }
+  const { code, statusCode, validation, validationContext, message } = error as FastifyError;
+  if (validation !== undefined) {
+    const detail = `${validationContext ?? 'request'}${validation[0]?.instancePath ?? ''} ${validation[0]?.message ?? ''}`;
+    return new Problem(PROTOCOL_PROBLEMS['validation-failed'], { detail: detail.trim() });
+  }
+  const type = FASTIFY_PROBLEMS[code];
+  if (type !== undefined) return new Problem(type, { cause: error });
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    request.log.info({ code, message }, 'malformed request');
+    return new Problem(PROTOCOL_PROBLEMS['malformed-request'], { cause: error });
+  }
+  request.log.error({ err: error }, 'unexpected error');
+  return new Problem(PROTOCOL_PROBLEMS['internal-error'], { cause: error });
+}
+
+/** A 503 that says when to come back. */
+export function unavailable(slug: 'store-unavailable' | 'overloaded', cause?: unknown): Problem {
+  return new Problem(PROTOCOL_PROBLEMS[slug], {
+    headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
+    cause,
+  });
+}
+
+/** Errors of Node's HTTP parser, before there is a request to reply to. */
+const PARSER_PROBLEMS: Readonly<Record<string, ProblemType>> = {
+  HPE_HEADER_OVERFLOW: PROTOCOL_PROBLEMS['header-too-large'],
+  ERR_HTTP_REQUEST_TIMEOUT: PROTOCOL_PROBLEMS['request-timeout'],
+};
+
+/** Answers on the bare socket, as Fastify's own handler does, but with a problem document. */
+function answerProtocolError(error: ConnectionError, socket: Socket): void {
+  // The client is gone, or an answer is on its way: nothing may be written into it.
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const type = PARSER_PROBLEMS[error.code] ?? PROTOCOL_PROBLEMS['malformed-request'];
+  const requestId = randomUUID();
+  const body = problemBody(new Problem(type), requestId);
+  socket.end(
+    [
+      `HTTP/1.1 ${type.status} ${STATUS_CODES[type.status] ?? ''}`,
+      `content-type: ${PROBLEM_CONTENT_TYPE}`,
+      `content-length: ${Buffer.byteLength(body)}`,
+      `x-request-id: ${requestId}`,
+      'connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+}

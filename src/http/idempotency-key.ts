@@ -1,0 +1,35 @@
+import type { IncomingMessage } from 'node:http';
+import { Problem } from './problem.js';
+import { PROTOCOL_PROBLEMS } from './protocol-problems.js';
+
+/** 255: what Stripe takes, and what clients therefore send. Quotes on the wire do not count. */
+const MAX_KEY_LENGTH = 255;
+
+/** Visible ASCII but the double quote, which only encloses a whole key. */
+const KEY = /^[\x21\x23-\x7e]+$/;
+
+/**
+ * Reads the `Idempotency-Key` of a request.
+ *
+ * `"k"`, the structured-field form of draft-ietf-httpapi-idempotency-key-header-07, and the bare `k` that
+ * most clients send are one key. Repeats are counted on the raw headers: Node joins them to `a, b`, which
+ * looks like a third key.
+ *
+ * @throws Problem `idempotency-key-missing` or `idempotency-key-invalid`.
+ */
+export function readIdempotencyKey(request: IncomingMessage): string {
+  const values = request.rawHeaders.filter(
+    (_, index) =>
+      index % 2 === 1 && request.rawHeaders[index - 1]?.toLowerCase() === 'idempotency-key',
+  );
+  const [value] = values;
+  if (value === undefined) throw new Problem(PROTOCOL_PROBLEMS['idempotency-key-missing']);
+  const key = unquote(value.trim());
+  if (values.length > 1 || key.length > MAX_KEY_LENGTH || !KEY.test(key)) {
+    throw new Problem(PROTOCOL_PROBLEMS['idempotency-key-invalid']);
+  }
+  return key;
+}
+
+const unquote = (value: string): string =>
+  value.length >= 2 && value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value;

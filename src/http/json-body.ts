@@ -1,0 +1,125 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import jsonc from 'jsonc-parser';
+import { Problem } from './problem.js';
+import { PROTOCOL_PROBLEMS } from './protocol-problems.js';
+
+/** 20 levels: the deepest body we take has four; without a limit a parser or a schema may run out of stack. */
+const MAX_DEPTH = 20;
+
+const INTEGER = /^-?(0|[1-9][0-9]*)$/;
+const FORBIDDEN_MEMBERS = new Set(['__proto__', 'constructor', 'prototype']);
+
+/**
+ * Reads a JSON body so that two bodies are equal only where their senders meant the same.
+ *
+ * `JSON.parse` alone turns invalid UTF-8 into U+FFFD, keeps the last of two equal members and rounds
+ * large numbers: different requests then share one fingerprint. Here each of these is refused.
+ *
+ * @throws Problem `malformed-json`, or `validation-failed` for a number that is no plain integer and a
+ *   string with U+0000 or a lone surrogate.
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+  const text = decodeUtf8(bytes);
+  refuseAmbiguousJson(text);
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw malformed('The body is not JSON.', cause);
+  }
+}
+
+/** Makes `application/json` in UTF-8 the only body that the server reads. */
+export function acceptStrictJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    (
+      request: FastifyRequest,
+      body: Buffer,
+      done: (error: Error | null, value?: unknown) => void,
+    ) => {
+      try {
+        refuseOtherEncodings(request);
+        done(null, parseJson(body));
+      } catch (error) {
+        done(error as Error);
+      }
+    },
+  );
+}
+
+function refuseOtherEncodings(request: FastifyRequest): void {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)"?/i.exec(
+    request.headers['content-type'] ?? '',
+  )?.[1];
+  const isUtf8 = charset === undefined || /^utf-?8$/i.test(charset);
+  if (!isUtf8 || request.headers['content-encoding'] !== undefined) {
+    throw new Problem(PROTOCOL_PROBLEMS['unsupported-media-type']);
+  }
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  if (bytes.length === 0) throw malformed('The body is empty.');
+  try {
+    // ignoreBOM keeps a byte order mark in the text, where JSON then refuses it.
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw malformed('The body is not UTF-8.', cause);
+  }
+}
+
+/** Walks the text once; what is no JSON at all is left to `JSON.parse`. */
+function refuseAmbiguousJson(text: string): void {
+  const members: Set<string>[] = [];
+  let depth = 0;
+  const enter = (): void => {
+    depth += 1;
+    if (depth > MAX_DEPTH) throw malformed(`The body is nested deeper than ${MAX_DEPTH} levels.`);
+  };
+  jsonc.visit(
+    text,
+    {
+      onObjectBegin: () => {
+        enter();
+        members.push(new Set());
+      },
+      onObjectEnd: () => {
+        depth -= 1;
+        members.pop();
+      },
+      onArrayBegin: enter,
+      onArrayEnd: () => {
+        depth -= 1;
+      },
+      onObjectProperty: (name) => {
+        const seen = members.at(-1);
+        if (seen?.has(name)) throw malformed('An object of the body has a member twice.');
+        if (FORBIDDEN_MEMBERS.has(name))
+          throw malformed('A member of the body has a reserved name.');
+        refuseUnstorable(name);
+        seen?.add(name);
+      },
+      onLiteralValue: (value: unknown, offset, length) => {
+        if (typeof value === 'string') refuseUnstorable(value);
+        if (typeof value !== 'number') return;
+        if (!INTEGER.test(text.slice(offset, offset + length)) || !Number.isSafeInteger(value)) {
+          throw invalid('A number of the body is no plain integer below 2^53.');
+        }
+      },
+    },
+    { disallowComments: true, allowTrailingComma: false },
+  );
+}
+
+/** Postgres stores no U+0000, and UTF-8 has no form for half a surrogate pair. */
+function refuseUnstorable(value: string): void {
+  if (value.includes('\u0000')) throw invalid('A string of the body contains U+0000.');
+  if (!value.isWellFormed()) throw invalid('A string of the body contains a lone surrogate.');
+}
+
+const malformed = (detail: string, cause?: unknown): Problem =>
+  new Problem(PROTOCOL_PROBLEMS['malformed-json'], { detail, cause });
+
+const invalid = (detail: string): Problem =>
+  new Problem(PROTOCOL_PROBLEMS['validation-failed'], { detail });

@@ -1,0 +1,245 @@
+import type pg from 'pg';
+import { answerOf } from '../domain/outcome.js';
+import type { CancelReason, OrderOutcome } from '../domain/outcome.js';
+import type { Order, OrderItem, OrderStatus, StepRecord } from '../domain/order.js';
+import type { ClaimRef } from '../domain/place-order.js';
+
+/** What was decided about an order, once and for all; who comes second follows it. */
+export type Decision =
+  { readonly decision: 'keep' } | { readonly decision: 'undo'; readonly reason: CancelReason };
+
+/** A row of `orders`, with the whole request: it is needed to start the workflow again. */
+export interface OrderRow {
+  readonly order: Order;
+  readonly workflowId: string;
+  /** Null when the row was rebuilt from Temporal, which never sees the user. */
+  readonly userId: string | null;
+  readonly status: OrderStatus;
+  readonly decision: 'keep' | 'undo' | null;
+  readonly reason: CancelReason | null;
+  /** Null until the first decision. */
+  readonly steps: readonly StepRecord[] | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** Where an order stands, to be written to its row. */
+export interface OrderState {
+  readonly order: Order;
+  readonly workflowId: string;
+  readonly steps: readonly StepRecord[];
+}
+
+export interface OutcomeRecord extends OrderState {
+  readonly claim: ClaimRef;
+  readonly claimTtlSeconds: number;
+  readonly outcome: OrderOutcome;
+}
+
+export type OrderStore = ReturnType<typeof createOrderStore>;
+
+/** The order rows, and the end of an order in both tables. Every method is one statement. */
+export function createOrderStore(pool: pg.Pool) {
+  return {
+    /** @returns undefined also for another tenant's order: it is as good as unknown. */
+    async read(tenant: string, orderId: string): Promise<OrderRow | undefined> {
+      const { rows } = await pool.query<Row>(READ, [tenant, orderId]);
+      return rows[0] === undefined ? undefined : toOrderRow(rows[0]);
+    },
+
+    /**
+     * Decides `undo` unless `keep` was decided before: a compare-and-set on one row, written before the
+     * first undo. The first reason stays.
+     */
+    async decideToUndo(state: OrderState, reason: CancelReason): Promise<Decision> {
+      const { rows } = await pool.query<DecisionRow>(DECIDE_TO_UNDO, [
+        ...orderValues(state),
+        reason,
+      ]);
+      return toDecision(rows[0]);
+    },
+
+    /** Says that an undo needs a person; changes nothing once the order has ended. */
+    async recordAttention(state: OrderState): Promise<void> {
+      await pool.query(RECORD_ATTENTION, [
+        state.order.tenant,
+        state.order.orderId,
+        JSON.stringify(state.steps),
+      ]);
+    },
+
+    /**
+     * Ends an order: state, steps and saved answer, both tables at once.
+     *
+     * A `confirmed` outcome is what decides `keep`; where `undo` was decided before, nothing is written and
+     * the caller undoes. Lost rows are written anew, and a claim that names another, unused order is turned
+     * to this one: the workflow outranks the row. Repeating it changes nothing.
+     */
+    async saveOutcome(record: OutcomeRecord): Promise<Decision> {
+      const { order, workflowId, claim, outcome } = record;
+      const answer = answerOf(outcome, order.orderId, workflowId);
+      const { rows } = await pool.query<DecisionRow>(SAVE_OUTCOME, [
+        ...orderValues(record),
+        outcome.status === 'cancelled' ? outcome.reason : null,
+        outcome.status,
+        claim.scope,
+        claim.keyDigest,
+        claim.requestHash,
+        answer.status,
+        JSON.stringify(answer.headers),
+        answer.body,
+        record.claimTtlSeconds,
+      ]);
+      return toDecision(rows[0]);
+    },
+  };
+}
+
+/** The order row that is written in one statement with its claim. `claim` is the claim's CTE. */
+export function orderInsert(order: Order, workflowId: string, userId: string) {
+  return {
+    /** @param first number of the first free parameter. */
+    sql: (first: number): string => {
+      const p = (offset: number): string => `$${first + offset}`;
+      return `insert into orders (order_id, tenant, workflow_id, user_id, amount_minor, currency, items, payment_method)
+        select ${p(0)}, ${p(1)}, ${p(2)}, ${p(3)}, ${p(4)}::integer, ${p(5)}, ${p(6)}::jsonb, ${p(7)} from claim`;
+    },
+    values: [
+      order.orderId,
+      order.tenant,
+      workflowId,
+      userId,
+      order.amountMinor,
+      order.currency,
+      JSON.stringify(order.items),
+      order.paymentMethod,
+    ],
+  };
+}
+
+interface Row {
+  readonly order_id: string;
+  readonly tenant: string;
+  readonly workflow_id: string;
+  readonly user_id: string | null;
+  readonly amount_minor: number;
+  readonly currency: string;
+  readonly items: readonly OrderItem[];
+  readonly payment_method: string;
+  readonly status: OrderStatus;
+  readonly decision: 'keep' | 'undo' | null;
+  readonly reason: CancelReason | null;
+  readonly steps: readonly StepRecord[] | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+type DecisionRow = Pick<Row, 'decision' | 'reason'>;
+
+function toOrderRow(row: Row): OrderRow {
+  return {
+    order: {
+      orderId: row.order_id,
+      tenant: row.tenant,
+      amountMinor: row.amount_minor,
+      currency: row.currency,
+      items: row.items,
+      paymentMethod: row.payment_method,
+    },
+    workflowId: row.workflow_id,
+    userId: row.user_id,
+    status: row.status,
+    decision: row.decision,
+    reason: row.reason,
+    steps: row.steps,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+function toDecision(row: DecisionRow | undefined): Decision {
+  if (row?.decision === 'keep') return { decision: 'keep' };
+  if (row?.decision === 'undo' && row.reason !== null) {
+    return { decision: 'undo', reason: row.reason };
+  }
+  throw new Error('A decision must be in the row that was just written.');
+}
+
+/** $1–$8 of the statements that write an order. */
+function orderValues({ order, workflowId, steps }: OrderState): unknown[] {
+  return [
+    order.orderId,
+    order.tenant,
+    workflowId,
+    order.amountMinor,
+    order.currency,
+    JSON.stringify(order.items),
+    order.paymentMethod,
+    JSON.stringify(steps),
+  ];
+}
+
+const READ = `
+  select order_id, tenant, workflow_id, user_id, amount_minor, currency, items, payment_method,
+    status, decision, reason, steps, created_at, updated_at
+  from orders where tenant = $1 and order_id = $2`;
+
+/** "on conflict do update" locks the row before it looks, so of two deciders the second sees the first. */
+const DECIDE_TO_UNDO = `
+  insert into orders as o (order_id, tenant, workflow_id, amount_minor, currency, items, payment_method,
+    steps, status, decision, reason)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, 'compensating', 'undo', $9)
+  on conflict (order_id) do update set
+    decision = coalesce(o.decision, 'undo'),
+    reason = case when o.decision is null then excluded.reason else o.reason end,
+    status = case when o.decision is null then 'compensating' else o.status end,
+    steps = case when o.status in ('confirmed', 'cancelled') then o.steps else excluded.steps end,
+    updated_at = now()
+  returning decision, reason`;
+
+const RECORD_ATTENTION = `
+  update orders set status = 'needs_attention', steps = $3, updated_at = now()
+  where tenant = $1 and order_id = $2 and status not in ('confirmed', 'cancelled')`;
+
+/**
+ * The order row decides; the claim is completed only where it decided for this outcome. A claim completed
+ * before is left alone: an answer that was given once is never changed.
+ */
+const SAVE_OUTCOME = `
+  with input as (
+    select case $10 when 'confirmed' then 'keep' else 'undo' end as decision
+  ),
+  ended as (
+    insert into orders as o (order_id, tenant, workflow_id, amount_minor, currency, items, payment_method,
+      steps, status, decision, reason)
+    select $1, $2, $3, $4::integer, $5, $6::jsonb, $7, $8::jsonb, $10, input.decision, $9 from input
+    on conflict (order_id) do update set
+      decision = coalesce(o.decision, excluded.decision),
+      reason = case when o.decision is null then excluded.reason else o.reason end,
+      status = case when o.status in ('confirmed', 'cancelled') or o.decision <> excluded.decision
+        then o.status else excluded.status end,
+      steps = case when o.status in ('confirmed', 'cancelled') or o.decision <> excluded.decision
+        then o.steps else excluded.steps end,
+      updated_at = now()
+    returning o.decision, o.reason
+  ),
+  saved as (
+    insert into claims as c (tenant, scope, key_digest, request_hash, resource_id, workflow_id, status,
+      answer_status, answer_headers, answer_body, completed_at, expires_at)
+    select $2, $11, $12, $13, $1, $3, 'completed', $14::integer, $15::jsonb, $16, now(),
+      now() + make_interval(secs => $17::integer)
+    from ended, input where ended.decision = input.decision
+    on conflict (tenant, scope, key_digest) do update set
+      request_hash = excluded.request_hash, resource_id = excluded.resource_id,
+      workflow_id = excluded.workflow_id, status = excluded.status,
+      answer_status = excluded.answer_status, answer_headers = excluded.answer_headers,
+      answer_body = excluded.answer_body, completed_at = excluded.completed_at,
+      expires_at = excluded.expires_at
+    where c.status = 'processing'
+    returning c.resource_id
+  ),
+  unused as (
+    delete from orders where tenant = $2 and workflow_id = $3 and order_id <> $1
+      and decision is null and exists (select from saved)
+  )
+  select decision, reason from ended`;

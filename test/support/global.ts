@@ -1,0 +1,6 @@
+import { stopPostgres } from './postgres.js';
+
+/** Runs once after the last test file. The servers are started by the first test that asks for one. */
+export async function mochaGlobalTeardown(): Promise<void> {
+  await stopPostgres();
+}
