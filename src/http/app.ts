@@ -10,7 +10,6 @@ import type {
   FastifyError,
   FastifyInstance,
   FastifyRequest,
-  HTTPMethods,
   RawServerDefault,
 } from 'fastify';
 import { isDatabaseUnavailable } from '../postgres/pool.js';
