@@ -1,6 +1,7 @@
 import { stopPostgres } from './postgres.js';
+import { stopTemporal } from './temporal.js';
 
 /** Runs once after the last test file. The servers are started by the first test that asks for one. */
 export async function mochaGlobalTeardown(): Promise<void> {
-  await stopPostgres();
+  await Promise.all([stopPostgres(), stopTemporal()]);
 }
