@@ -1,7 +1,8 @@
 import { stopPostgres } from './postgres.js';
 import { stopTemporal } from './temporal.js';
+import { removeTestServer } from './time-skipping-server.js';
 
 /** Runs once after the last test file. The servers are started by the first test that asks for one. */
 export async function mochaGlobalTeardown(): Promise<void> {
-  await Promise.all([stopPostgres(), stopTemporal()]);
+  await Promise.all([stopPostgres(), stopTemporal(), removeTestServer()]);
 }
