@@ -187,6 +187,11 @@ export function temporalConnectConfig(
   return loadClientConnectConfig({ ...options, overrideEnvVars });
 }
 
+/** The way to Temporal by the process's own environment. */
+export function temporalConfigOfProcess(): ClientConnectConfig {
+  return temporalConnectConfig(process.env);
+}
+
 /** A variable a role can't do without. @throws ConfigError that names it. */
 export function required(name: string, value: string | undefined): string {
   if (value === undefined) throw new ConfigError([`${name} must be set for this role.`]);

@@ -42,6 +42,11 @@ export interface Limits {
 /** The input of `placeOrder`. Version 1: a later release that needs more must still read this one. */
 export interface PlaceOrderInput {
   readonly inputVersion: 1;
+  /**
+   * Whether the order id was minted by the very request that starts this workflow, so that no earlier run
+   * can have called a service for it. Where that is not sure, an undo reaches further than this run got.
+   */
+  readonly isFirstStart: boolean;
   readonly order: Order;
   readonly claim: ClaimRef;
   readonly limits: Limits;

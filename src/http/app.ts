@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { LogController } from 'fastify';
 import type {
-  ConnectionError,
   FastifyBaseLogger,
   FastifyError,
   FastifyInstance,
@@ -14,8 +11,9 @@ import type {
 } from 'fastify';
 import { isDatabaseUnavailable } from '../postgres/pool.js';
 import { acceptStrictJson } from './json-body.js';
-import { Problem, PROBLEM_CONTENT_TYPE, problemBody, sendProblem } from './problem.js';
+import { Problem, sendProblem } from './problem.js';
 import type { ProblemType } from './problem.js';
+import { createProtocolErrors } from './protocol-errors.js';
 import { PROTOCOL_PROBLEMS } from './protocol-problems.js';
 
 export const BODY_LIMIT_BYTES = 65_536;
@@ -24,6 +22,9 @@ export const BODY_LIMIT_BYTES = 65_536;
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Idle keep-alive connections: longer than a load balancer's 60 s, so that it, not we, closes first. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+
+/** The longest path parameter, counted as it is encoded: a key of 255 characters, each as `%XX`. */
+const MAX_PARAM_LENGTH = 765;
 
 /** What a client does while something of ours is away: come back soon, as the fault may pass in a second. */
 export const RETRY_AFTER_SECONDS = 1;
@@ -46,28 +47,39 @@ export function createHttpApp(
   logger: FastifyBaseLogger,
   addRoutes: (app: HttpApp) => void,
 ): HttpApp {
+  const protocolErrors = createProtocolErrors();
   const app: HttpApp = fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    http: { headersTimeout: REQUEST_TIMEOUT_MS, connectionsCheckingInterval: 1_000 },
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    http: {
+      headersTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: 1_000,
+      // Node's own refusal has no body; ours is in the first hook.
+      requireHostHeader: false,
+    },
     // A closing server still answers what arrives on open connections: a refusal here would be a lost answer.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     genReqId: () => randomUUID(),
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
-    clientErrorHandler: answerProtocolError,
+    clientErrorHandler: protocolErrors.answer,
     frameworkErrors: (error, request, reply) => {
+      // No hook runs for these, so the header is set here.
+      void reply.header('x-request-id', request.id);
       void sendProblem(reply, toProblem(error, request));
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
   acceptStrictJson(app);
   app.addHook('onRequest', (request, reply, done) => {
     void reply.header('x-request-id', request.id);
-    done();
+    protocolErrors.track(reply.raw);
+    done(hasHost(request) ? undefined : new Problem(PROTOCOL_PROBLEMS['malformed-request']));
   });
+  endConnectionsWhenClosing(app);
   app.setErrorHandler((error, request, reply) => sendProblem(reply, toProblem(error, request)));
   app.setNotFoundHandler((_request, reply) =>
     sendProblem(reply, new Problem(PROTOCOL_PROBLEMS['not-found'])),
@@ -86,6 +98,26 @@ export function createHttpApp(
     done();
   });
   return app;
+}
+
+/** RFC 9112, 3.2: a request of HTTP/1.1 without a Host is malformed. */
+const hasHost = ({ raw }: FastifyRequest): boolean =>
+  raw.headers.host !== undefined || raw.httpVersion !== '1.1';
+
+/**
+ * Lets the last answer on each connection be the last. Node and Fastify close connections that are idle
+ * when a close begins, but keep one that was busy then for the whole keep-alive time.
+ */
+function endConnectionsWhenClosing(app: HttpApp): void {
+  let closing = false;
+  app.addHook('preClose', (done) => {
+    closing = true;
+    done();
+  });
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (closing) void reply.header('connection', 'close');
+    done(null, payload);
+  });
 }
 
 function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly string[]): void {
@@ -122,11 +154,12 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
       request.log.warn({ err: error }, 'answered with a server problem');
     return error;
   }
-  if (isDatabaseUnavailable(error)) {
+  const { code, statusCode, validation, validationContext, message } = error as FastifyError;
+  // What has a status is Fastify's: a client that goes away while it sends is an ECONNRESET too.
+  if (statusCode === undefined && isDatabaseUnavailable(error)) {
     request.log.warn({ err: error }, 'the database can not be reached');
     return unavailable('store-unavailable', error);
   }
-  const { code, statusCode, validation, validationContext, message } = error as FastifyError;
   if (validation !== undefined) {
     const detail = `${validationContext ?? 'request'}${validation[0]?.instancePath ?? ''} ${validation[0]?.message ?? ''}`;
     return new Problem(PROTOCOL_PROBLEMS['validation-failed'], { detail: detail.trim() });
@@ -147,33 +180,4 @@ export function unavailable(slug: 'store-unavailable' | 'overloaded', cause?: un
     headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
     cause,
   });
-}
-
-/** Errors of Node's HTTP parser, before there is a request to reply to. */
-const PARSER_PROBLEMS: Readonly<Record<string, ProblemType>> = {
-  HPE_HEADER_OVERFLOW: PROTOCOL_PROBLEMS['header-too-large'],
-  ERR_HTTP_REQUEST_TIMEOUT: PROTOCOL_PROBLEMS['request-timeout'],
-};
-
-/** Answers on the bare socket, as Fastify's own handler does, but with a problem document. */
-function answerProtocolError(error: ConnectionError, socket: Socket): void {
-  // The client is gone, or an answer is on its way: nothing may be written into it.
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const type = PARSER_PROBLEMS[error.code] ?? PROTOCOL_PROBLEMS['malformed-request'];
-  const requestId = randomUUID();
-  const body = problemBody(new Problem(type), requestId);
-  socket.end(
-    [
-      `HTTP/1.1 ${type.status} ${STATUS_CODES[type.status] ?? ''}`,
-      `content-type: ${PROBLEM_CONTENT_TYPE}`,
-      `content-length: ${Buffer.byteLength(body)}`,
-      `x-request-id: ${requestId}`,
-      'connection: close',
-      '',
-      body,
-    ].join('\r\n'),
-  );
 }

@@ -24,7 +24,8 @@ export function readIdempotencyKey(request: IncomingMessage): string {
   );
   const [value] = values;
   if (value === undefined) throw new Problem(PROTOCOL_PROBLEMS['idempotency-key-missing']);
-  const key = unquote(value.trim());
+  // Blanks and tabs only, which are no part of a header's value: trim() would take U+00A0 as well.
+  const key = unquote(value.replace(/^[ \t]+|[ \t]+$/g, ''));
   if (values.length > 1 || key.length > MAX_KEY_LENGTH || !KEY.test(key)) {
     throw new Problem(PROTOCOL_PROBLEMS['idempotency-key-invalid']);
   }

@@ -41,16 +41,22 @@ export async function serve(app: HttpApp, options: ServeOptions): Promise<void> 
  * A second signal changes nothing: a terminal's ctrl-c reaches the whole process group, and npm and the
  * launcher pass it on again, so a drain would be cut short by its own first signal. (`close-with-grace`
  * exits at the second one whatever it is told.)
+ *
+ * @param delayMs from the first signal to a hard exit.
  */
-export function closeOnSignal(logger: FastifyBaseLogger, close: () => Promise<void>): void {
+export function closeOnSignal(
+  logger: FastifyBaseLogger,
+  close: () => Promise<void>,
+  delayMs = SHUTDOWN_DELAY_MS,
+): void {
   let closing = false;
   const end = (exitCode: number): void => {
     if (closing) return;
     closing = true;
     setTimeout(() => {
-      logger.fatal(`still busy after ${SHUTDOWN_DELAY_MS} ms: giving up`);
+      logger.fatal(`still busy after ${delayMs} ms: giving up`);
       process.exit(1);
-    }, SHUTDOWN_DELAY_MS).unref();
+    }, delayMs).unref();
     close().then(
       () => {
         logger.info('stopped');

@@ -1,0 +1,2 @@
+/** Everything a worker can run; the names are the workflow types. */
+export { placeOrder } from './place-order.js';
