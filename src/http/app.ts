@@ -66,7 +66,7 @@ export function createHttpApp(
     forceCloseConnections: 'idle',
     genReqId: () => randomUUID(),
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
-    clientErrorHandler: protocolErrors.answer,
+    clientErrorHandler: (error, socket) => protocolErrors.answer(error, socket),
     frameworkErrors: (error, request, reply) => {
       // No hook runs for these, so the header is set here.
       void reply.header('x-request-id', request.id);
@@ -76,7 +76,7 @@ export function createHttpApp(
   acceptStrictJson(app);
   app.addHook('onRequest', (request, reply, done) => {
     void reply.header('x-request-id', request.id);
-    protocolErrors.track(reply.raw);
+    protocolErrors.track(request.raw.socket, reply.raw);
     done(hasHost(request) ? undefined : new Problem(PROTOCOL_PROBLEMS['malformed-request']));
   });
   endConnectionsWhenClosing(app);

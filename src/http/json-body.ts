@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import jsonc from 'jsonc-parser';
+import { visit } from 'jsonc-parser';
 import { Problem } from './problem.js';
 import { PROTOCOL_PROBLEMS } from './protocol-problems.js';
 
@@ -77,7 +77,7 @@ function refuseAmbiguousJson(text: string): void {
     depth += 1;
     if (depth > MAX_DEPTH) throw malformed(`The body is nested deeper than ${MAX_DEPTH} levels.`);
   };
-  jsonc.visit(
+  visit(
     text,
     {
       onObjectBegin: () => {

@@ -23,8 +23,7 @@ export function createProtocolErrors() {
   const openAnswers = new WeakMap<Socket, Set<ServerResponse>>();
   return {
     /** To be told of each request that has got as far as having an answer. */
-    track(answer: ServerResponse): void {
-      const { socket } = answer.req;
+    track(socket: Socket, answer: ServerResponse): void {
       const open = openAnswers.get(socket) ?? new Set();
       openAnswers.set(socket, open.add(answer));
       answer.once('close', () => open.delete(answer));
