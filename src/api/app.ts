@@ -1,0 +1,74 @@
+import type { Client } from '@temporalio/client';
+import type { FastifyBaseLogger } from 'fastify';
+import type pg from 'pg';
+import type { Config } from '../config.js';
+import { createHttpApp } from '../http/app.js';
+import type { HttpApp } from '../http/app.js';
+import { createOrderStore } from '../store/orders.js';
+import { createAuthentication } from './auth.js';
+import { addHealthRoutes } from './health.js';
+import { createClaims } from './idempotency/claims.js';
+import { createEntry } from './idempotency/enter.js';
+import { addOrderRoutes } from './orders.js';
+import { addProblemRoutes } from './problems.js';
+import { createWaiting } from './waiting.js';
+
+export type ApiConfig = Pick<
+  Config,
+  | 'apiKeys'
+  | 'operatorKeys'
+  | 'taskQueue'
+  | 'waitSeconds'
+  | 'temporalUiUrl'
+  | 'stepTimeoutMs'
+  | 'stepDeadlineMs'
+  | 'attentionAfterSeconds'
+  | 'idempotencyTtlSeconds'
+>;
+
+export interface ApiDependencies {
+  readonly config: ApiConfig;
+  readonly logger: FastifyBaseLogger;
+  readonly pool: pg.Pool;
+  readonly client: Client;
+  readonly namespace: string;
+  /** Comes when the process is to stop. */
+  readonly draining: AbortSignal;
+}
+
+/**
+ * Builds the API. It never listens.
+ *
+ * @throws ConfigError where the tokens are not usable.
+ */
+export function buildApp(dependencies: ApiDependencies): HttpApp {
+  const { config, logger, pool, client, namespace, draining } = dependencies;
+  const { taskQueue, waitSeconds, temporalUiUrl, stepTimeoutMs, stepDeadlineMs } = config;
+  const store = createOrderStore(pool);
+  const limits = {
+    stepTimeoutMs,
+    stepDeadlineMs,
+    attentionAfterSeconds: config.attentionAfterSeconds,
+    claimTtlSeconds: config.idempotencyTtlSeconds,
+  };
+  const authentication = createAuthentication(config.apiKeys, config.operatorKeys);
+
+  return createHttpApp(logger, (app) => {
+    app.addHook('onRequest', (request, reply, done) => {
+      // Errors as well: a cache must not answer a retry for us.
+      if (/^\/orders(?:[/?]|$)/.test(request.url)) void reply.header('cache-control', 'no-store');
+      done();
+    });
+    addHealthRoutes(app, { pool, client, namespace, taskQueue });
+    addProblemRoutes(app);
+    addOrderRoutes(app, {
+      authentication,
+      entry: createEntry({ claims: createClaims(pool), client }),
+      store,
+      placeOrder: { store, taskQueue, limits },
+      documents: { client, namespace, temporalUiUrl },
+      waiting: createWaiting(client, draining),
+      waitSeconds,
+    });
+  });
+}

@@ -1,0 +1,57 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+
+/** An unknown member is refused, never dropped: it may be the one that matters to its sender. */
+const closed = { additionalProperties: false };
+
+const shortText = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 64, description });
+
+export const DEFAULT_CURRENCY = 'JPY';
+export const DEFAULT_ITEMS = [{ sku: 'DEFAULT', quantity: 1 }];
+export const DEFAULT_PAYMENT_METHOD = 'pm_ok';
+
+/**
+ * The body of `POST /orders`. It names its defaults in words only: Fastify would write a `default` into the
+ * body, which must stay as it was sent.
+ */
+export const PlaceOrderBody = Type.Object(
+  {
+    userId: shortText('Who orders. Never sent to the workflow engine.'),
+    amount: Type.Integer({
+      minimum: 1,
+      maximum: 10_000_000,
+      description: 'Minor units: 1999 is 19.99 EUR, 1000 is 1000 JPY.',
+    }),
+    currency: Type.Optional(
+      Type.Unsafe<string>({
+        type: 'string',
+        enum: Intl.supportedValuesOf('currency'),
+        description: `ISO 4217. Default ${DEFAULT_CURRENCY}.`,
+      }),
+    ),
+    items: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            sku: shortText('What is ordered; each SKU once.'),
+            quantity: Type.Integer({ minimum: 1, maximum: 1_000 }),
+          },
+          closed,
+        ),
+        { minItems: 1, maxItems: 100, description: 'Default one piece of DEFAULT.' },
+      ),
+    ),
+    paymentMethod: Type.Optional(
+      shortText(`A token of the payment provider. Default ${DEFAULT_PAYMENT_METHOD}.`),
+    ),
+  },
+  closed,
+);
+export type PlaceOrderBody = Static<typeof PlaceOrderBody>;
+
+/** No parameter is known; an unknown one might have been meant to change what happens. */
+export const NoQuery = Type.Object({}, closed);
+
+/** Any text: an id of the wrong form is an unknown order, with the same answer. */
+export const OrderParams = Type.Object({ orderId: Type.String() });
