@@ -6,7 +6,11 @@ import { Type } from 'typebox';
  */
 export const closed = { additionalProperties: false } as const;
 
-export const OrderId = Type.String({ minLength: 1, maxLength: 64 });
+/** Postgres stores no U+0000. A body with one is refused before, but paths and queries come here. */
+const STORABLE = '^[^\\u0000]*$';
+
+export const OrderId = Type.String({ minLength: 1, maxLength: 64, pattern: STORABLE });
+export const Sku = Type.String({ minLength: 1, maxLength: 64, pattern: STORABLE });
 
 /** A key as the Idempotency-Key header carries it, without quotes. */
 export const Key = Type.String({ pattern: '^[\\x21\\x23-\\x7e]{1,255}$' });

@@ -2,14 +2,13 @@ import { Type } from 'typebox';
 import type { HttpApp } from '../../http/app.js';
 import { Problem } from '../../http/problem.js';
 import { PROTOCOL_PROBLEMS } from '../../http/protocol-problems.js';
-import { closed, Key, KeyParams, OrderId, OrderQuery } from '../schemas.js';
+import { closed, Key, KeyParams, OrderId, OrderQuery, Sku } from '../schemas.js';
 import { createServiceApp } from '../service-app.js';
 import type { ServiceDeps } from '../service-app.js';
 import { createInventoryLedger } from './ledger.js';
 import { readStock, setOnHand } from './stock.js';
 import type { Item } from './stock.js';
 
-const Sku = Type.String({ minLength: 1, maxLength: 64 });
 const ReservationBody = Type.Object(
   {
     orderId: OrderId,
