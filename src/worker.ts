@@ -48,13 +48,13 @@ const pool = createPool({
   onIdleError: (err) => logger.warn({ err }, 'lost an idle connection to Postgres'),
 });
 const shutdownGraceMs = config.stepTimeoutMs + REPORT_MARGIN_MS + GRACE_MARGIN_MS;
-let running: Promise<void> | undefined;
-let worker: Worker | undefined;
+/** Empty until Temporal is reached; a signal may come before. */
+const started: { worker?: Worker; running?: Promise<void> } = {};
 closeOnSignal(
   logger,
   async () => {
-    if (worker?.getState() === 'RUNNING') worker.shutdown();
-    await running;
+    if (started.worker?.getState() === 'RUNNING') started.worker.shutdown();
+    await started.running;
     await pool.end();
   },
   shutdownGraceMs + SHUTDOWN_DELAY_MS,
@@ -62,7 +62,7 @@ closeOnSignal(
 
 const connection = await connect();
 const namespace = temporal.namespace ?? 'default';
-worker = await Worker.create({
+const worker = await Worker.create({
   connection,
   namespace,
   taskQueue: config.taskQueue,
@@ -75,9 +75,10 @@ worker = await Worker.create({
   maxCachedWorkflows: MAX_CACHED_WORKFLOWS,
   shutdownGraceTime: shutdownGraceMs,
 });
-running = worker.run().finally(() => connection.close());
+started.worker = worker;
+started.running = worker.run().finally(() => connection.close());
 logger.info({ taskQueue: config.taskQueue, namespace }, 'worker is running');
-await running;
+await started.running;
 
 /** Waits for the server: a worker that starts first is no error. */
 async function connect(): Promise<NativeConnection> {

@@ -2,9 +2,11 @@ import {
   ActivityCancellationType,
   ActivityFailure,
   ApplicationFailure,
+  isCancellation,
   proxyActivities,
   proxyLocalActivities,
   sleep,
+  TemporalFailure,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.js';
 import type { UnknownDetails } from '../activities/downstream.js';
@@ -34,6 +36,13 @@ const DEFINITE: ReadonlySet<string> = new Set([
   FAILURES.stepRejected,
 ]);
 
+/**
+ * Tells a failure of the world, that an activity ended with, from an error of our own. The failure of a
+ * regular activity comes wrapped in an `ActivityFailure`, that of a local one bare (SDK 1.24).
+ */
+export const isActivityError = (error: unknown): error is TemporalFailure =>
+  error instanceof TemporalFailure;
+
 /** The type of the `ApplicationFailure` that ended an activity; undefined for a timeout and anything else. */
 export function failureType(error: unknown): string | undefined {
   return applicationFailure(error)?.type ?? undefined;
@@ -46,7 +55,7 @@ export function failureType(error: unknown): string | undefined {
  * the whole task; the keys absorb it.
  *
  * @param summary shown beside the activity in the Web UI.
- * @throws ActivityFailure with a definite failure as its cause, or without one when the deadline has passed.
+ * @throws TemporalFailure, a definite one as `failureType` tells, or another when the deadline has passed.
  * @throws CancelledFailure when the workflow was cancelled, after the attempt has ended.
  */
 export async function attemptStep<T>(
@@ -64,7 +73,7 @@ export async function attemptStep<T>(
   try {
     return await call(local);
   } catch (error) {
-    if (!(error instanceof ActivityFailure)) throw error;
+    if (!isActivityError(error) || isCancellation(error)) throw error;
     const failure = applicationFailure(error);
     if (DEFINITE.has(failure?.type ?? '')) throw error;
     // A service that says when to come back is not asked before.
@@ -106,7 +115,7 @@ export async function writeOrder<T>(
       }),
     );
   } catch (error) {
-    if (!(error instanceof ActivityFailure)) throw error;
+    if (!isActivityError(error)) throw error;
   }
   return call(
     proxyActivities<Activities>({
@@ -134,7 +143,6 @@ function patientActivities(
 }
 
 function applicationFailure(error: unknown): ApplicationFailure | undefined {
-  return error instanceof ActivityFailure && error.cause instanceof ApplicationFailure
-    ? error.cause
-    : undefined;
+  const failure = error instanceof ActivityFailure ? error.cause : error;
+  return failure instanceof ApplicationFailure ? failure : undefined;
 }

@@ -1,5 +1,4 @@
 import {
-  ActivityFailure,
   CancellationScope,
   CancelledFailure,
   isCancellation,
@@ -11,7 +10,7 @@ import type { CancelReason, OrderOutcome } from '../domain/outcome.js';
 import type { StepName } from '../domain/order.js';
 import type { PlaceOrderInput } from '../domain/place-order.js';
 import type { Decision } from '../store/orders.js';
-import { attemptStep, failureType, writeOrder } from './attempts.js';
+import { attemptStep, failureType, isActivityError, writeOrder } from './attempts.js';
 import { orderSteps } from './order-steps.js';
 import type { OrderStep } from './order-steps.js';
 import { openProgress } from './progress.js';
@@ -95,7 +94,7 @@ export async function placeOrder(input: PlaceOrderInput): Promise<OrderOutcome> 
     const refused = REFUSALS.get(failureType(error));
     if (refused !== undefined) return refused;
     if (isCancellation(error) || isCancelled()) return 'order-cancelled';
-    if (!(error instanceof ActivityFailure)) throw error;
+    if (!isActivityError(error)) throw error;
     // A barred key means that it was undone before: the reason is in the row.
     if (failureType(error) === FAILURES.stepVoided) return 'order-cancelled';
     const failed = steps.find(({ name }) => progress.find(name)?.state === 'unknown');

@@ -16,7 +16,7 @@ const TIME_SKIPPING = [
 ];
 
 // The worker's own lines would bury the report of the tests.
-Runtime.install({ logger: new DefaultLogger('WARN') });
+Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 let cli: Promise<TemporalCli> | undefined;
 let starting: Promise<TemporalServer> | undefined;

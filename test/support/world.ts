@@ -4,8 +4,16 @@ import type { Activities } from '../../src/activities/index.js';
 import { FAILURES } from '../../src/domain/failures.js';
 import type { Decision } from '../../src/store/orders.js';
 
-/** What a forward step does in one scenario. */
-export type Behaviour = 'done' | 'refused' | 'unknown-happened' | 'unknown-not-happened';
+/** What a forward step does in one scenario: at the local attempt, or only at the regular activity, or never. */
+export const BEHAVIOURS = [
+  'done',
+  'refused',
+  'done-later',
+  'refused-later',
+  'unknown-happened',
+  'unknown-not-happened',
+] as const;
+export type Behaviour = (typeof BEHAVIOURS)[number];
 
 /** The calls a workflow makes, as its history and the ledgers know them. */
 export type Operation =
@@ -63,8 +71,8 @@ export function createWorld() {
     behaviour: (scenario: Scenario) => Behaviour,
     refusal: string,
   ) => {
-    const { world } = await record(orderId, operation, key);
-    const does = behaviour(world.scenario);
+    const { world, call } = await record(orderId, operation, key);
+    const does = answerTo(call, behaviour(world.scenario));
     const earlier = world.effects.get(key);
     if (earlier === 'voided' || earlier === 'undone') {
       throw ApplicationFailure.nonRetryable('barred', FAILURES.stepVoided);
@@ -140,6 +148,13 @@ export function createWorld() {
       return world;
     },
   };
+}
+
+/** A step that answers later is silent at the local attempt, and nothing has happened yet. */
+function answerTo({ isLocal }: Call, behaviour: Behaviour) {
+  if (behaviour === 'done-later') return isLocal ? 'unknown-not-happened' : 'done';
+  if (behaviour === 'refused-later') return isLocal ? 'unknown-not-happened' : 'refused';
+  return behaviour;
 }
 
 /** `charge ORD-1:pay`: what was called under which key, each repeated call once. */
