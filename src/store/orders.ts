@@ -204,6 +204,9 @@ const RECORD_ATTENTION = `
 /**
  * The order row decides; the claim is completed only where it decided for this outcome. A claim completed
  * before is left alone: an answer that was given once is never changed.
+ *
+ * A final row keeps its state; one that was decided otherwise keeps all. The reason may still change on the
+ * way from "undoing" to "undone": an operator may have resolved the undo.
  */
 const SAVE_OUTCOME = `
   with input as (
@@ -213,14 +216,16 @@ const SAVE_OUTCOME = `
     insert into orders as o (order_id, tenant, workflow_id, amount_minor, currency, items, payment_method,
       steps, status, decision, reason)
     select $1, $2, $3, $4::integer, $5, $6::jsonb, $7, $8::jsonb, $10, input.decision, $9 from input
-    on conflict (order_id) do update set
-      decision = coalesce(o.decision, excluded.decision),
-      reason = case when o.decision is null then excluded.reason else o.reason end,
-      status = case when o.status in ('confirmed', 'cancelled') or o.decision <> excluded.decision
-        then o.status else excluded.status end,
-      steps = case when o.status in ('confirmed', 'cancelled') or o.decision <> excluded.decision
-        then o.steps else excluded.steps end,
-      updated_at = now()
+    on conflict (order_id) do update set (decision, reason, status, steps, updated_at) = (
+      select
+        coalesce(o.decision, excluded.decision),
+        case when kept then o.reason else excluded.reason end,
+        case when kept then o.status else excluded.status end,
+        case when kept then o.steps else excluded.steps end,
+        case when kept then o.updated_at else now() end
+      from (select o.status in ('confirmed', 'cancelled')
+        or coalesce(o.decision <> excluded.decision, false) as kept)
+    )
     returning o.decision, o.reason
   ),
   saved as (
