@@ -36,6 +36,10 @@ export interface PostgresOptions {
   readonly say: (line: string) => void;
   /** Gives the start up: nothing is left running. */
   readonly signal?: AbortSignal;
+  /** Told where the cluster is, before anything is started there. */
+  readonly onPlace?: (folder: string) => Promise<void>;
+  /** Told of the server's process before it is waited for. */
+  readonly onChild?: (child: Child) => Promise<void>;
   /** Further settings, `name=value`. */
   readonly settings?: readonly string[];
 }
@@ -56,6 +60,7 @@ export interface PostgresServer {
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const place = await placeCluster(options.dataDir, options.say);
+  await options.onPlace?.(place.folder);
   const password = await passwordOf(options.dataDir, place);
   if (!place.exists) await makeCluster(place, password);
   const url = (database: string): string =>
@@ -133,6 +138,7 @@ async function startServer(place: Place, options: PostgresOptions, url: string):
       ...place.account,
     });
     try {
+      await options.onChild?.(child);
       await untilAccepting(child, options, place.data, url);
       return child;
     } catch (error) {

