@@ -29,6 +29,9 @@ export function createPool(options: PoolOptions): pg.Pool {
   });
   // Without a listener an idle connection that the server closes ends the process.
   pool.on('error', options.onIdleError);
+  // Nor is a connection that is lost in use the end: its query is rejected, and the pool drops it. The
+  // listener is there from the start, as a connection may be lost before whoever asked for it runs again.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 

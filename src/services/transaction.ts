@@ -11,9 +11,6 @@ export async function inTransaction<T>(
   work: (client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect();
-  // The pool listens to idle clients only. One that is lost in use rejects its query, which is enough;
-  // but without a listener the event would end the process.
-  client.on('error', ignore);
   let lost: Error | undefined;
   try {
     await client.query('begin');
@@ -26,9 +23,6 @@ export async function inTransaction<T>(
     });
     throw error;
   } finally {
-    client.off('error', ignore);
     client.release(lost);
   }
 }
-
-const ignore = (): void => undefined;
