@@ -312,13 +312,13 @@ describe('placeOrder', () => {
     async function resetToStart(workflowId: string): Promise<void> {
       const { client } = workflows;
       const { events } = await client.workflow.getHandle(workflowId).fetchHistory();
-      const started = events?.find(({ workflowTaskStartedEventAttributes: task }) => task != null);
+      const started = events?.find(({ workflowTaskStartedEventAttributes: task }) => Boolean(task));
       await client.workflowService.resetWorkflowExecution({
         namespace: 'default',
         workflowExecution: { workflowId },
         reason: 'test',
         requestId: randomUUID(),
-        workflowTaskFinishEventId: Long.fromNumber(Number(started?.eventId) + 1),
+        workflowTaskFinishEventId: new Long(Number(started?.eventId) + 1),
       });
     }
   });
@@ -326,17 +326,17 @@ describe('placeOrder', () => {
   it('lets a bug of our own fail the workflow task and undoes nothing', async () => {
     const input = anInput();
     const seen = world.prepare(input.order.orderId, { payment: 'done', inventory: 'done' });
-    const { limits: _forgotten, ...broken } = input;
+    const broken = { ...input, limits: undefined };
     const handle = await workflows.client.workflow.start(placeOrder, {
       taskQueue: TASK_QUEUE,
       workflowId: workflowIdOf(input.order),
-      args: [broken as PlaceOrderInput],
+      args: [broken as unknown as PlaceOrderInput],
     });
 
     await until(async () => {
       const { events } = await handle.fetchHistory();
       return (
-        events?.some(({ workflowTaskFailedEventAttributes: failed }) => failed != null) === true
+        events?.some(({ workflowTaskFailedEventAttributes: failed }) => Boolean(failed)) === true
       );
     });
 
