@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import type pg from 'pg';
 import type { HttpApp } from '../http/app.js';
 import { missingSearchAttributes } from '../temporal/search-attributes.js';
@@ -87,7 +87,7 @@ async function checkWorker({ client, namespace, taskQueue }: HealthDependencies)
     client.workflowService.describeTaskQueue({
       namespace,
       taskQueue: { name: taskQueue },
-      taskQueueType: temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+      taskQueueType: proto.temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
     }),
   );
   const newest = Math.max(

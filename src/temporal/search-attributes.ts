@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { isGrpcServiceError } from '@temporalio/client';
 import type { ConnectionLike } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import type { FastifyBaseLogger } from 'fastify';
 import { ORDER_ID_ATTRIBUTE, ORDER_STATUS_ATTRIBUTE } from '../domain/place-order.js';
 import { withinTimeLimit } from './time-limit.js';
@@ -9,7 +9,7 @@ import { withinTimeLimit } from './time-limit.js';
 /** All that we search for; a start that names one the server does not know is refused. */
 export const SEARCH_ATTRIBUTES = [ORDER_ID_ATTRIBUTE, ORDER_STATUS_ATTRIBUTE] as const;
 
-const { INDEXED_VALUE_TYPE_KEYWORD } = temporal.api.enums.v1.IndexedValueType;
+const { INDEXED_VALUE_TYPE_KEYWORD } = proto.temporal.api.enums.v1.IndexedValueType;
 
 /** 5 s a call: the first call on a connection also makes it. */
 const CALL_TIMEOUT_MS = 5_000;
