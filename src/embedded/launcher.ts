@@ -73,10 +73,13 @@ async function sayRunning(dataDir: string, say: (line: string) => void): Promise
 
 async function run(settings: StackSettings, options: LaunchOptions): Promise<number> {
   const { say, signal } = options;
-  const stack = openStack(settings, signal, say);
+  const failed = new AbortController();
+  // A role that is stopped because another one failed must not be started again either.
+  const stopping = AbortSignal.any([signal, failed.signal]);
+  const stack = openStack(settings, stopping, say);
   let exitCode = 0;
   try {
-    const addresses = await bringUp(stack, settings, options);
+    const addresses = await bringUp(stack, settings, { ...options, signal: stopping });
     for (const line of greeting(settings, addresses)) say(line);
     await aborted(signal);
   } catch (error) {
@@ -85,6 +88,7 @@ async function run(settings: StackSettings, options: LaunchOptions): Promise<num
       exitCode = 1;
     }
   }
+  failed.abort();
   await stack.stop();
   await removeStack(settings.dataDir);
   say('Stopped.');
