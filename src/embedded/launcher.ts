@@ -1,5 +1,4 @@
 import { mkdir } from 'node:fs/promises';
-import { ConfigError } from '../config.js';
 import type { Environment } from '../config.js';
 import { bringUp } from './bring-up.js';
 import { stackSettings } from './environment.js';
@@ -60,7 +59,7 @@ async function usableSettings(options: LaunchOptions): Promise<StackSettings | u
   if (await sayRunning(settings.dataDir, say)) return undefined;
   await stopOrphans(settings.dataDir, say);
   const problems = await portProblems(wantedPorts(settings));
-  if (problems.length > 0) throw new ConfigError(problems);
+  if (problems.length > 0) throw new Error(['Nothing was started:', ...problems].join('\n  '));
   return settings;
 }
 
