@@ -15,6 +15,7 @@ const POLL_INTERVAL_MS = 50;
 export interface Program {
   readonly script: string;
   readonly nodeOptions: readonly string[];
+  readonly args?: readonly string[];
 }
 
 export interface ServerRole {
@@ -40,7 +41,12 @@ export async function startRole(
   const child = await startChild({
     command: process.execPath,
     // The role doesn't read the last argument: by it the process is known as one of this data folder.
-    args: [...program.nodeOptions, program.script, `--data-dir=${dataDir}`],
+    args: [
+      ...program.nodeOptions,
+      program.script,
+      ...(program.args ?? []),
+      `--data-dir=${dataDir}`,
+    ],
     env: role.env,
     logFile: role.logFile,
   });

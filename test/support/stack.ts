@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Client, Connection } from '@temporalio/client';
+import type { RoleName } from '../../src/embedded/stack-file.js';
+import { freePort } from './free-port.js';
+import { folderOf, stackEnvironment, stackOf } from './launched-stack.js';
+import { until } from './until.js';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** An answer as it came over the wire. */
+export interface WireAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly json: Record<string, unknown>;
+}
+
+export interface PostOptions {
+  readonly key?: string;
+  readonly token?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Base address of another API process. */
+  readonly api?: string;
+}
+
+export interface LedgerLine {
+  readonly kind: string;
+  readonly key: string;
+  readonly orderId: string;
+  readonly amount: number;
+}
+
+export interface SeenCall {
+  readonly operation: string;
+  readonly key: string;
+  readonly effect: boolean;
+  readonly status: number | null;
+}
+
+/** A downstream service as a test sees it: over HTTP, like anybody. */
+export interface ServiceProbe {
+  readonly ledger: (orderId: string) => Promise<readonly LedgerLine[]>;
+  readonly kinds: (orderId: string) => Promise<readonly string[]>;
+  readonly calls: (orderId: string) => Promise<readonly SeenCall[]>;
+  /** Replaces the faults; held calls stay held. */
+  readonly faults: (faults: readonly object[]) => Promise<void>;
+  /** Lets held calls take effect. */
+  readonly release: () => Promise<number>;
+  readonly json: (path: string, init?: RequestInit) => Promise<Record<string, unknown>>;
+}
+
+export interface RunningStack {
+  readonly env: Readonly<Record<string, string>>;
+  readonly payment: ServiceProbe;
+  readonly inventory: ServiceProbe;
+  readonly temporal: Client;
+  /** `POST /orders`; a new key unless one is given. */
+  readonly post: (body: object | string, options?: PostOptions) => Promise<WireAnswer>;
+  readonly get: (path: string, token?: string) => Promise<WireAnswer>;
+  readonly pid: (role: RoleName) => Promise<number>;
+  readonly log: (role: RoleName) => Promise<string>;
+  /** Kills a role outright and waits until the launcher has started it again. */
+  readonly kill: (role: RoleName) => Promise<void>;
+  /** Kills the launcher and everything it started, at once. */
+  readonly killAll: () => Promise<void>;
+  /** Starts what was killed or stopped again, on the same data. */
+  readonly startAgain: () => Promise<void>;
+  /** Starts one more API process beside the stack's. @returns its base address. */
+  readonly startApi: () => Promise<string>;
+  readonly stop: () => Promise<void>;
+}
+
+let building: Promise<unknown> | undefined;
+let shared: Promise<RunningStack> | undefined;
+const stacks = new Set<RunningStack>();
+
+/** The stack of `npm start` with its defaults, shared by all tests that do no harm to it. */
+export function sharedStack(): Promise<RunningStack> {
+  shared ??= startStack();
+  return shared;
+}
+
+export async function stopStacks(): Promise<void> {
+  await Promise.all([...stacks].map((stack) => stack.stop()));
+}
+
+/** Starts the whole stack as `npm start` does, on free ports and a folder of its own. */
+export async function startStack(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<RunningStack> {
+  building ??= promisify(execFile)('npm', ['run', '--silent', 'build'], { cwd: ROOT });
+  await building;
+  const base = await stackEnvironment();
+  const env = { ...base, ...settings };
+  const apiUrl = `http://127.0.0.1:${env['PORT'] ?? ''}`;
+  const extra: ChildProcess[] = [];
+  let launcher = await launch(env, apiUrl);
+  const connection = Connection.lazy({ address: `127.0.0.1:${env['TEMPORAL_PORT'] ?? ''}` });
+
+  const stack: RunningStack = {
+    env,
+    payment: probe(`http://127.0.0.1:${env['PAYMENT_PORT'] ?? ''}`),
+    inventory: probe(`http://127.0.0.1:${env['INVENTORY_PORT'] ?? ''}`),
+    temporal: new Client({ connection }),
+    post: (body, options = {}) => post(options.api ?? apiUrl, body, options),
+    get: async (path, token = 'demo-token') =>
+      toWireAnswer(await fetch(`${apiUrl}${path}`, { headers: { authorization: `Bearer ${token}` } })),
+    pid: async (role) => {
+      const pid = (await stackOf(base.DATA_DIR)).roles[role]?.pid;
+      assert.ok(pid !== undefined, `${role} has no process`);
+      return pid;
+    },
+    log: (role) => readFile(join(base.DATA_DIR, 'logs', `${role}.log`), 'utf8'),
+    kill: async (role) => {
+      const pid = await stack.pid(role);
+      process.kill(pid, 'SIGKILL');
+      await until(async () => (await stack.pid(role)) !== pid);
+    },
+    killAll: async () => {
+      const { roles } = await stackOf(base.DATA_DIR);
+      const ended = once(launcher, 'exit');
+      launcher.kill('SIGKILL');
+      for (const { pid } of Object.values(roles)) process.kill(pid, 'SIGKILL');
+      await ended;
+    },
+    startAgain: async () => {
+      launcher = await launch(env, apiUrl);
+    },
+    startApi: async () => {
+      const port = String(await freePort());
+      const joined = { ...base, ...(await stackOf(base.DATA_DIR)).env, PORT: port };
+      const child = spawn(process.execPath, ['dist/api/server.js'], { cwd: ROOT, env: joined });
+      extra.push(child);
+      await ready(`http://127.0.0.1:${port}`, child);
+      return `http://127.0.0.1:${port}`;
+    },
+    stop: async () => {
+      stacks.delete(stack);
+      await connection.close();
+      await Promise.all([...extra, launcher].map(end));
+      await rm(folderOf(base), { recursive: true, force: true });
+    },
+  };
+  stacks.add(stack);
+  return stack;
+}
+
+async function launch(env: Record<string, string>, apiUrl: string): Promise<ChildProcess> {
+  const launcher = spawn(process.execPath, ['dist/embedded/start.js'], { cwd: ROOT, env });
+  let output = '';
+  for (const stream of [launcher.stdout, launcher.stderr]) {
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  }
+  await ready(apiUrl, launcher).catch((cause: unknown) => {
+    throw new Error(`the stack did not start:\n${output}`, { cause });
+  });
+  return launcher;
+}
+
+/** Waits until an API says that it is ready; fails where its process ends first. */
+async function ready(url: string, child: ChildProcess): Promise<void> {
+  await until(async () => {
+    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}`);
+    return fetch(`${url}/readyz`).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  });
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  await ended;
+}
+
+async function post(api: string, body: object | string, options: PostOptions): Promise<WireAnswer> {
+  const { key = randomUUID(), token = 'demo-token', headers = {} } = options;
+  const response = await fetch(`${api}/orders`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      ...(key === '' ? {} : { 'idempotency-key': key }),
+      ...headers,
+    },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  return toWireAnswer(response);
+}
+
+async function toWireAnswer(response: Response): Promise<WireAnswer> {
+  const text = await response.text();
+  const json = JSON.parse(text) as Record<string, unknown>;
+  return { status: response.status, headers: response.headers, text, json };
+}
+
+function probe(url: string): ServiceProbe {
+  const json = async (path: string, init?: RequestInit): Promise<Record<string, unknown>> => {
+    const response = await fetch(`${url}${path}`, {
+      ...init,
+      headers: { 'content-type': 'application/json' },
+    });
+    const text = await response.text();
+    assert.ok(response.ok, `${path} answered ${response.status}: ${text}`);
+    return (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
+  };
+  const list = async <T>(path: string): Promise<readonly T[]> =>
+    (await json(path)) as unknown as readonly T[];
+  return {
+    json,
+    ledger: (orderId) => list(`/ledger?orderId=${orderId}`),
+    kinds: async (orderId) =>
+      (await list<LedgerLine>(`/ledger?orderId=${orderId}`)).map(({ kind }) => kind),
+    calls: (orderId) => list(`/calls?orderId=${orderId}`),
+    faults: async (faults) => {
+      await json('/faults', { method: 'PUT', body: JSON.stringify(faults) });
+    },
+    release: async () => {
+      const { released } = await json('/faults/release', { method: 'POST', body: '{}' });
+      return Number(released);
+    },
+  };
+}
