@@ -41,11 +41,11 @@ export function createKeyedCalls(
   faults: Faults | undefined,
 ): AnswerKeyedCall {
   const callOf = new WeakMap<FastifyRequest, Call>();
-  // Before the answer leaves: whoever has it and then asks for the calls finds the status there.
+  // Before the answer leaves, or would leave had its client not gone: whoever asks then finds the status there.
   app.addHook('onSend', (request, reply, payload, done) => {
     const call = callOf.get(request);
     if (call !== undefined) {
-      call.status = reply.raw.destroyed ? null : reply.statusCode;
+      call.status = reply.statusCode;
       logCall(request, call);
     }
     done(null, payload);

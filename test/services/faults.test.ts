@@ -147,7 +147,7 @@ describe('fault endpoints', () => {
       assert.deepEqual([release.status, release.body], [200, { released: 1 }]);
       assert.deepEqual([kindsThen, await payment.kinds(order.orderId)], [[], ['charge']]);
       await until(async () => (await order.records())[0]?.[1] === true);
-      assert.deepEqual(await order.records(), [['charge', true, null]]);
+      assert.deepEqual(await order.records(), [['charge', true, 201]]);
     });
 
     it('answers a client that still waits', async () => {

@@ -1,8 +1,9 @@
 import { stopPostgres } from './postgres.js';
+import { stopStacks } from './stack.js';
 import { stopTemporal } from './temporal.js';
 import { removeTestServer } from './time-skipping-server.js';
 
 /** Runs once after the last test file. The servers are started by the first test that asks for one. */
 export async function mochaGlobalTeardown(): Promise<void> {
-  await Promise.all([stopPostgres(), stopTemporal(), removeTestServer()]);
+  await Promise.all([stopStacks(), stopPostgres(), stopTemporal(), removeTestServer()]);
 }

@@ -80,12 +80,19 @@ export interface RunningStack {
 
 let building: Promise<unknown> | undefined;
 let shared: Promise<RunningStack> | undefined;
+let impatient: Promise<RunningStack> | undefined;
 const stacks = new Set<RunningStack>();
 
-/** The stack of `npm start` with its defaults, shared by all tests that do no harm to it. */
+/** The stack of `npm start` with a second tenant, shared by all tests that do no harm to it. */
 export function sharedStack(): Promise<RunningStack> {
-  shared ??= startStack();
+  shared ??= startStack({ API_KEYS: 'demo:demo-token,other:other-token' });
   return shared;
+}
+
+/** A stack whose steps give up after three seconds; its processes may be killed, as they come back. */
+export function impatientStack(): Promise<RunningStack> {
+  impatient ??= startStack({ STEP_TIMEOUT_MS: '1000', STEP_DEADLINE_MS: '3000' });
+  return impatient;
 }
 
 export async function stopStacks(): Promise<void> {
@@ -112,7 +119,9 @@ export async function startStack(
     temporal: new Client({ connection }),
     post: (body, options = {}) => post(options.api ?? apiUrl, body, options),
     get: async (path, token = 'demo-token') =>
-      toWireAnswer(await fetch(`${apiUrl}${path}`, { headers: { authorization: `Bearer ${token}` } })),
+      toWireAnswer(
+        await fetch(`${apiUrl}${path}`, { headers: { authorization: `Bearer ${token}` } }),
+      ),
     pid: async (role) => {
       const pid = (await stackOf(base.DATA_DIR)).roles[role]?.pid;
       assert.ok(pid !== undefined, `${role} has no process`);
