@@ -8,7 +8,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
+import type pg from 'pg';
 import type { RoleName } from '../../src/embedded/stack-file.js';
+import { createPool } from '../../src/postgres/pool.js';
 import { freePort } from './free-port.js';
 import { folderOf, stackEnvironment, stackOf } from './launched-stack.js';
 import { until } from './until.js';
@@ -62,6 +64,8 @@ export interface RunningStack {
   readonly payment: ServiceProbe;
   readonly inventory: ServiceProbe;
   readonly temporal: Client;
+  /** The database of the API and the worker. */
+  readonly ordersPool: pg.Pool;
   /** `POST /orders`; a new key unless one is given. */
   readonly post: (body: object | string, options?: PostOptions) => Promise<WireAnswer>;
   readonly get: (path: string, token?: string) => Promise<WireAnswer>;
@@ -112,8 +116,16 @@ export async function startStack(
   let launcher = await launch(env, apiUrl);
   const connection = Connection.lazy({ address: `127.0.0.1:${env['TEMPORAL_PORT'] ?? ''}` });
 
+  const ordersPool = createPool({
+    connectionString: (await stackOf(base.DATA_DIR)).env['DATABASE_URL'] ?? '',
+    max: 2,
+    applicationName: 'order-saga test',
+    onIdleError: () => undefined,
+  });
+
   const stack: RunningStack = {
     env,
+    ordersPool,
     payment: probe(`http://127.0.0.1:${env['PAYMENT_PORT'] ?? ''}`),
     inventory: probe(`http://127.0.0.1:${env['INVENTORY_PORT'] ?? ''}`),
     temporal: new Client({ connection }),
@@ -153,6 +165,7 @@ export async function startStack(
     },
     stop: async () => {
       stacks.delete(stack);
+      await ordersPool.end();
       await connection.close();
       await Promise.all([...extra, launcher].map(end));
       await rm(folderOf(base), { recursive: true, force: true });

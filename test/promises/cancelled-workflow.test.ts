@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { impatientStack } from '../support/stack.js';
+import type { RunningStack, WireAnswer } from '../support/stack.js';
+import { until } from '../support/until.js';
+
+/** Enough that their cancels, 60 ms apart, outlast the longest order. */
+const ORDERS = 40;
+const ORDER = { userId: 'u1', amount: 1_000 };
+
+describe('promise: a cancelled workflow is undone or confirmed, never between', () => {
+  let stack: RunningStack;
+
+  before(async function () {
+    this.timeout(180_000); // builds, downloads and starts on a fresh machine
+    stack = await impatientStack();
+  });
+  afterEach(async () => {
+    await Promise.all([stack.payment.faults([]), stack.inventory.faults([])]);
+  });
+
+  for (const operation of ['charge', 'reserve'] as const) {
+    it(`undoes an order that is cancelled while its ${operation} is under way, and bars a late one`, async () => {
+      const service = operation === 'charge' ? stack.payment : stack.inventory;
+      await service.faults([{ operation, fault: 'hold' }]);
+      const accepted = await stack.post(ORDER, { headers: { prefer: 'respond-async' } });
+      const orderId = String(accepted.json['orderId']);
+      // The second call is the regular activity: the local attempt has given up.
+      await until(async () => (await service.calls(orderId)).length >= 2);
+
+      await cancel(accepted);
+      const status = await settled(orderId);
+      await service.release();
+
+      assert.equal(status, 'cancelled');
+      const document = (await stack.get(`/orders/${orderId}`)).json;
+      assert.equal(document['reason'], 'order-cancelled');
+      assert.deepEqual(await service.kinds(orderId), ['void']);
+      assert.equal(await netMoney(orderId), 0);
+      assert.equal(await netGoods(orderId), 0);
+    });
+  }
+
+  it('finishes an undo that a second cancel meets', async () => {
+    await stack.payment.faults([{ operation: 'refund', fault: 'error-before', times: 3 }]);
+    const accepted = await stack.post(
+      { ...ORDER, items: [{ sku: 'SOLD-OUT', quantity: 1 }] },
+      { headers: { prefer: 'respond-async' } },
+    );
+    const orderId = String(accepted.json['orderId']);
+    await until(async () => (await stack.payment.calls(orderId)).length >= 2);
+
+    await cancel(accepted);
+
+    assert.equal(await settled(orderId), 'cancelled');
+    assert.deepEqual(await stack.payment.kinds(orderId), ['charge', 'refund']);
+  });
+
+  it('keeps money, goods and answer together whenever the cancel comes', async () => {
+    // Late answers stretch the orders out, half of them beyond the local attempt, so that cancels meet every part.
+    const late = { fault: 'delay-after', delayMs: 100 };
+    const later = { fault: 'delay-after', delayMs: 1_100, times: 20 };
+    await stack.payment.faults([
+      { operation: 'charge', ...later },
+      { operation: 'charge', ...late },
+    ]);
+    await stack.inventory.faults([
+      { operation: 'reserve', ...later },
+      { operation: 'reserve', ...late },
+    ]);
+    const seen = new Set<string>();
+
+    await Promise.all(
+      Array.from({ length: ORDERS }, async (_, index) => {
+        const accepted = await stack.post(ORDER, { headers: { prefer: 'respond-async' } });
+        const orderId = String(accepted.json['orderId']);
+        // The last one comes too late for certain.
+        if (index === ORDERS - 1) await settled(orderId);
+        else await new Promise((resolve) => setTimeout(resolve, index * 60));
+        await cancel(accepted);
+        const status = await settled(orderId);
+        seen.add(status);
+        const expected = status === 'confirmed' ? [1_000, 1] : [0, 0];
+        assert.deepEqual([await netMoney(orderId), await netGoods(orderId)], expected);
+      }),
+    );
+
+    assert.deepEqual(seen, new Set(['confirmed', 'cancelled']));
+  }).timeout(60_000);
+
+  /** As an operator would, past the API; a cancel that comes too late is no error. */
+  async function cancel({ json }: WireAnswer): Promise<void> {
+    const handle = stack.temporal.workflow.getHandle(String(json['sagaId']));
+    await handle.cancel().catch((error: unknown) => {
+      assert.match(String(error), /already completed|not found/i);
+    });
+  }
+
+  async function settled(orderId: string): Promise<string> {
+    let status = '';
+    await until(async () => {
+      status = String((await stack.get(`/orders/${orderId}`)).json['status']);
+      return status === 'confirmed' || status === 'cancelled';
+    });
+    return status;
+  }
+
+  async function netMoney(orderId: string): Promise<number> {
+    const lines = await stack.payment.ledger(orderId);
+    const signs: Record<string, number> = { charge: 1, refund: -1, void: 0 };
+    return lines.reduce((sum, { kind, amount }) => sum + (signs[kind] ?? Number.NaN) * amount, 0);
+  }
+
+  async function netGoods(orderId: string): Promise<number> {
+    const kinds = await stack.inventory.kinds(orderId);
+    const signs: Record<string, number> = { reserve: 1, release: -1, void: 0 };
+    return kinds.reduce((sum, kind) => sum + (signs[kind] ?? Number.NaN), 0);
+  }
+});
