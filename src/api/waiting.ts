@@ -26,21 +26,25 @@ export interface Waiting {
  * @param draining comes when the process is to stop: every waiting request is then answered at once.
  */
 export function createWaiting(client: Client, draining: AbortSignal): Waiting {
+  const waits = new Set<AbortController>();
+  // One listener for all: a signal that lives as long as the process must not gather one a request.
+  draining.addEventListener('abort', () => {
+    for (const wait of waits) wait.abort();
+  });
   return {
     untilCompleted: async (workflowId, seconds, response) => {
       if (seconds === 0 || draining.aborted || response.destroyed) return false;
-      // Not AbortSignal.any: on Node 20 each use of it leaves something at the long-lived signal.
-      const controller = new AbortController();
-      const end = (): void => controller.abort();
+      const wait = new AbortController();
+      const end = (): void => wait.abort();
       const timer = setTimeout(end, seconds * 1_000);
-      draining.addEventListener('abort', end);
+      waits.add(wait);
       response.on('close', end);
       try {
         const limitMs = seconds * 1_000 + CALL_MARGIN_MS;
-        return await waitForResult(client, workflowId, controller.signal, limitMs);
+        return await waitForResult(client, workflowId, wait.signal, limitMs);
       } finally {
         clearTimeout(timer);
-        draining.removeEventListener('abort', end);
+        waits.delete(wait);
         response.off('close', end);
       }
     },

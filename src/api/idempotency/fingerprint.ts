@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
-import canonicalize from 'canonicalize';
+import canonicalizeModule from 'canonicalize';
+
+/** The types of the package promise a default export, but it exports the function itself. */
+const canonicalize = canonicalizeModule as unknown as typeof canonicalizeModule.default;
 
 /** Everything by which two requests under one key may differ. */
 export interface FingerprintedRequest {
