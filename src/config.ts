@@ -1,5 +1,6 @@
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
+import type { Limits } from './domain/place-order.js';
 
 /** A bearer token and whose it is. */
 export interface Credential {
@@ -185,6 +186,16 @@ export function temporalConnectConfig(
     Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
   return loadClientConnectConfig({ ...options, overrideEnvVars });
+}
+
+/** The limits that every order takes along in its workflow's input. */
+export function limitsOf(config: Config): Limits {
+  return {
+    stepTimeoutMs: config.stepTimeoutMs,
+    stepDeadlineMs: config.stepDeadlineMs,
+    attentionAfterSeconds: config.attentionAfterSeconds,
+    claimTtlSeconds: config.idempotencyTtlSeconds,
+  };
 }
 
 /** The way to Temporal by the process's own environment. */

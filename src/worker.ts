@@ -3,12 +3,19 @@ import { fileURLToPath } from 'node:url';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities/index.js';
-import { configOfProcess, required, temporalConfigOfProcess } from './config.js';
+import { configOfProcess, limitsOf, required, temporalConfigOfProcess } from './config.js';
 import { REPORT_MARGIN_MS } from './domain/limits.js';
 import { closeOnSignal, SHUTDOWN_DELAY_MS } from './http/serve.js';
 import { createLogger } from './logger.js';
+import { createHealer } from './orders/heal-order.js';
+import { createMaintenance } from './orders/reconcile.js';
+import { keepSchedules } from './orders/schedules.js';
 import { createPool } from './postgres/pool.js';
+import { createOpenOrderStore } from './store/open-orders.js';
 import { createOrderStore } from './store/orders.js';
+import { connectTemporal } from './temporal/connect.js';
+import { warnOfShortRetention } from './temporal/retention.js';
+import { keepRegistering } from './temporal/search-attributes.js';
 
 /** 2 s above one attempt: at a stop a running call ends by itself, instead of being cut and asked again. */
 const GRACE_MARGIN_MS = 2_000;
@@ -41,6 +48,8 @@ Runtime.install({
   shutdownSignals: [],
 });
 
+const { client, namespace, close: closeClient } = connectTemporal(temporal);
+const stopping = new AbortController();
 const pool = createPool({
   connectionString: required('DATABASE_URL', config.databaseUrl),
   max: POOL_SIZE,
@@ -49,19 +58,29 @@ const pool = createPool({
 });
 const shutdownGraceMs = config.stepTimeoutMs + REPORT_MARGIN_MS + GRACE_MARGIN_MS;
 /** Empty until Temporal is reached; a signal may come before. */
-const started: { worker?: Worker; running?: Promise<void> } = {};
+const started: { worker?: Worker; running?: Promise<void>; upkeep?: Promise<unknown> } = {};
 closeOnSignal(
   logger,
   async () => {
+    stopping.abort();
     if (started.worker?.getState() === 'RUNNING') started.worker.shutdown();
     await started.running;
-    await pool.end();
+    await started.upkeep;
+    await Promise.all([pool.end(), closeClient()]);
   },
   shutdownGraceMs + SHUTDOWN_DELAY_MS,
 );
 
 const connection = await connect();
-const namespace = temporal.namespace ?? 'default';
+const orders = createOrderStore(pool);
+const openOrders = createOpenOrderStore(pool);
+const healer = createHealer({
+  client,
+  orders,
+  openOrders,
+  taskQueue: config.taskQueue,
+  limits: limitsOf(config),
+});
 const worker = await Worker.create({
   connection,
   namespace,
@@ -70,13 +89,24 @@ const worker = await Worker.create({
   activities: createActivities({
     payment: { baseUrl: config.paymentUrl, token: config.paymentToken },
     inventory: { baseUrl: config.inventoryUrl, token: config.inventoryToken },
-    orders: createOrderStore(pool),
+    orders,
+    maintenance: createMaintenance({
+      client,
+      openOrders,
+      healer,
+      intervalSeconds: config.reconcileIntervalSeconds,
+    }),
   }),
   maxCachedWorkflows: MAX_CACHED_WORKFLOWS,
   shutdownGraceTime: shutdownGraceMs,
 });
 started.worker = worker;
 started.running = worker.run().finally(() => connection.close());
+started.upkeep = Promise.all([
+  keepRegistering(client.connection, namespace, logger, stopping.signal),
+  keepSchedules(client, config, (err) => logger.warn({ err }, 'no schedules yet'), stopping.signal),
+  warnOfShortRetention(client, namespace, config.idempotencyTtlSeconds, logger),
+]);
 logger.info({ taskQueue: config.taskQueue, namespace }, 'worker is running');
 await started.running;
 

@@ -37,7 +37,7 @@ create index claims_resource_id on claims (resource_id);
 create index claims_expires_at on claims (expires_at) where expires_at is not null;
 
 -- One row per order, kept for ever. Inserted by the API together with the claim; from then on written by
--- the worker, but for cancel_requested_at.
+-- the worker, but for cancel_requested_at and checked_at.
 create table orders (
   order_id       text primary key check (order_id ~ '^ORD-[0-9a-f]{32}$'),
   tenant         text not null check (char_length(tenant) between 1 and 64),
@@ -57,6 +57,11 @@ create table orders (
   reason         text,
   -- Steps and undos as GET /orders/{orderId} shows them; null until the first decision.
   steps          jsonb,
+  -- The workflow that decided to undo: the order's own, or a repair. An operator's word goes to it. Null until
+  -- then, and for ever on a kept order. Written by the worker.
+  undone_by      text check (char_length(undone_by) between 1 and 255),
+  -- When the reconciler last looked at the open order; null until it did.
+  checked_at     timestamptz,
   -- When a client asked to cancel; null where nobody did. Written by the API.
   cancel_requested_at timestamptz,
   created_at     timestamptz not null default now(),
@@ -66,6 +71,6 @@ create table orders (
   check (status not in ('cancelled', 'compensating', 'needs_attention') or decision = 'undo')
 );
 
--- The reconciler reads orders that are not final, the longest untouched first.
-create index orders_open on orders (updated_at) where status not in ('confirmed', 'cancelled');
+-- The reconciler reads orders that are not final, those first that were looked at longest ago.
+create index orders_open on orders (coalesce(checked_at, updated_at)) where status not in ('confirmed', 'cancelled');
 create index orders_tenant_created on orders (tenant, created_at desc, order_id desc);

@@ -19,15 +19,23 @@ export function createOrderActivities(orders: OrderStore) {
   return {
     /** Decides `undo`, unless `keep` was decided before; called before the first undo. */
     async decideToUndo({ reason, firstRunId, ...state }: UndoRequest): Promise<FollowedDecision> {
-      const decision = await orders.decideToUndo(state, reason);
+      const decision = await orders.decideToUndo({ ...state, undoneBy: workflowId() }, reason);
       // Asked here, not in the workflow: the answer goes into the history, so that a replay agrees with it.
       return { decision, isReset: activityInfo().workflowExecution?.runId !== firstRunId };
     },
 
     /** Shows that an undo needs a person. */
-    recordAttention: (state: OrderState): Promise<void> => orders.recordAttention(state),
+    recordAttention: (state: OrderState): Promise<void> =>
+      orders.recordAttention({ ...state, undoneBy: workflowId() }),
 
     /** Saves state, steps and answer, unless `undo` was decided before a `confirmed`. */
     recordOutcome: (record: OutcomeRecord): Promise<Decision> => orders.saveOutcome(record),
   };
+}
+
+/** Of the workflow that calls: an order's own, or a repair. */
+function workflowId(): string {
+  const { workflowExecution } = activityInfo();
+  if (workflowExecution === undefined) throw new TypeError('Only workflows call this activity.');
+  return workflowExecution.workflowId;
 }

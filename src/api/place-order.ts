@@ -1,20 +1,15 @@
-import { defineSearchAttributeKey } from '@temporalio/common';
 import { stepsAfter } from '../domain/steps.js';
 import type { Order } from '../domain/order.js';
-import type { OrderOutcome } from '../domain/outcome.js';
-import { ORDER_ID_ATTRIBUTE, ORDER_STATUS_ATTRIBUTE, PLACE_ORDER } from '../domain/place-order.js';
-import type { Limits, PlaceOrderInput } from '../domain/place-order.js';
+import type { Limits } from '../domain/place-order.js';
+import { asOutcome, orderStart } from '../orders/order-start.js';
 import { orderInsert } from '../store/orders.js';
 import type { OrderStore } from '../store/orders.js';
 import type { Companion, Intent } from './idempotency/claims.js';
 import type { Operation } from './idempotency/enter.js';
-import type { Memo, Start } from './idempotency/start-once.js';
+import type { Memo } from './idempotency/start-once.js';
 import { mintOrderId } from './order-id.js';
 import { DEFAULT_CURRENCY, DEFAULT_ITEMS, DEFAULT_PAYMENT_METHOD } from './schemas.js';
 import type { PlaceOrderBody } from './schemas.js';
-
-const ORDER_ID = defineSearchAttributeKey(ORDER_ID_ATTRIBUTE, 'KEYWORD');
-const ORDER_STATUS = defineSearchAttributeKey(ORDER_STATUS_ATTRIBUTE, 'KEYWORD');
 
 export interface PlaceOrderDependencies {
   readonly store: OrderStore;
@@ -39,7 +34,7 @@ export function placeOrderOperation(
       const stored = isNew ? undefined : await store.read(tenant, orderId);
       const order = stored?.order ?? requested(orderId);
       const claim = { tenant, scope, keyDigest, requestHash };
-      return startOf({ inputVersion: 1, isFirstStart: isNew, order, claim, limits }, taskQueue);
+      return orderStart({ inputVersion: 1, isFirstStart: isNew, order, claim, limits }, taskQueue);
     },
 
     saveResult: async (memo: Memo, result: unknown) => {
@@ -87,41 +82,4 @@ function companionOf({ tenant, workflowId }: Intent, body: PlaceOrderBody): Comp
       values: [tenant, workflowId, kept],
     }),
   };
-}
-
-function startOf(input: PlaceOrderInput, taskQueue: string): Omit<Start, 'memo' | 'workflowId'> {
-  const { order } = input;
-  return {
-    workflowType: PLACE_ORDER,
-    taskQueue,
-    args: [input],
-    typedSearchAttributes: [
-      { key: ORDER_ID, value: order.orderId },
-      { key: ORDER_STATUS, value: 'processing' },
-    ],
-    staticSummary: `${order.orderId}: ${order.amountMinor} ${order.currency} (minor units)`,
-    staticDetails: detailsOf(order),
-  };
-}
-
-/** 20 lines: Temporal takes 20,000 bytes of details, and nobody reads more than a screen. */
-const MAX_ITEM_LINES = 20;
-
-function detailsOf({ orderId, amountMinor, currency, items }: Order): string {
-  const lines = items
-    .slice(0, MAX_ITEM_LINES)
-    // SKUs are the client's text: kept from acting as Markdown.
-    .map(({ sku, quantity }) => `- ${quantity} × \`${sku.replaceAll(/[`\s]/g, ' ')}\``);
-  const rest = items.length - lines.length;
-  return [
-    `**Order \`${orderId}\`** of ${amountMinor} ${currency} (minor units): charge, then reserve.`,
-    'A step that fails is undone together with those before it, newest first.',
-    [...lines, ...(rest > 0 ? [`- and ${rest} more`] : [])].join('\n'),
-  ].join('\n\n');
-}
-
-function asOutcome(result: unknown, workflowId: string): OrderOutcome {
-  const version = (result as Partial<OrderOutcome> | null)?.answerVersion as unknown;
-  if (version === 1) return result as OrderOutcome;
-  throw new Error(`The result of the workflow ${workflowId} is of no version known here.`);
 }

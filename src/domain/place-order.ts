@@ -1,7 +1,12 @@
-import type { Order, OrderStatus, StepRecord } from './order.js';
+import type { Order, OrderStatus, StepName, StepRecord } from './order.js';
 
 /** The workflow type: what a person reads in the Web UI. */
 export const PLACE_ORDER = 'placeOrder';
+
+/** The workflow type of a repair. */
+export const REPAIR_ORDER = 'repairOrder';
+
+export const repairWorkflowId = (orderId: string): string => `repair-${orderId}`;
 
 /** Query of an open order; answers with an `OrderProgress`. */
 export const ORDER_PROGRESS = 'orderProgress';
@@ -47,7 +52,25 @@ export interface PlaceOrderInput {
    * can have called a service for it. Where that is not sure, an undo reaches further than this run got.
    */
   readonly isFirstStart: boolean;
+  /** Whether the order was cancelled before this start: it then undoes and does nothing else. */
+  readonly isCancelled?: boolean;
   readonly order: Order;
   readonly claim: ClaimRef;
   readonly limits: Limits;
+}
+
+/** The input of `repairOrder`: the same order, and the workflow that could not end it. */
+export interface RepairOrderInput extends PlaceOrderInput {
+  readonly workflowId: string;
+}
+
+/** Signals to an order one of whose undos is stuck. */
+export const RETRY_UNDO = 'retryUndo';
+export const RESOLVE_UNDO = 'resolveUndo';
+
+/** What an operator asks for: which undo, who asks, and why. */
+export interface OperatorCommand {
+  readonly step: StepName;
+  readonly who: string;
+  readonly why: string;
 }

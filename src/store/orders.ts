@@ -19,6 +19,9 @@ export interface OrderRow {
   readonly reason: CancelReason | null;
   /** Null until the first decision. */
   readonly steps: readonly StepRecord[] | null;
+  /** The workflow that undoes or undid the order: its own or a repair. Null until that is decided. */
+  readonly undoneBy: string | null;
+  readonly cancelRequestedAt: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
@@ -28,6 +31,11 @@ export interface OrderState {
   readonly order: Order;
   readonly workflowId: string;
   readonly steps: readonly StepRecord[];
+}
+
+/** Where an order stands that is being undone, and by which workflow. */
+export interface UndoState extends OrderState {
+  readonly undoneBy: string;
 }
 
 export interface OutcomeRecord extends OrderState {
@@ -51,20 +59,22 @@ export function createOrderStore(pool: pg.Pool) {
      * Decides `undo` unless `keep` was decided before: a compare-and-set on one row, written before the
      * first undo. The first reason stays.
      */
-    async decideToUndo(state: OrderState, reason: CancelReason): Promise<Decision> {
+    async decideToUndo(state: UndoState, reason: CancelReason): Promise<Decision> {
       const { rows } = await pool.query<DecisionRow>(DECIDE_TO_UNDO, [
         ...orderValues(state),
         reason,
+        state.undoneBy,
       ]);
       return toDecision(rows[0]);
     },
 
     /** Says that an undo needs a person; changes nothing once the order has ended. */
-    async recordAttention(state: OrderState): Promise<void> {
+    async recordAttention(state: UndoState): Promise<void> {
       await pool.query(RECORD_ATTENTION, [
         state.order.tenant,
         state.order.orderId,
         JSON.stringify(state.steps),
+        state.undoneBy,
       ]);
     },
 
@@ -96,7 +106,7 @@ export function createOrderStore(pool: pg.Pool) {
 }
 
 /** The order row that is written in one statement with its claim. `claim` is the claim's CTE. */
-export function orderInsert(order: Order, workflowId: string, userId: string) {
+export function orderInsert(order: Order, workflowId: string, userId: string | null) {
   return {
     /** @param first number of the first free parameter. */
     sql: (first: number): string => {
@@ -117,7 +127,7 @@ export function orderInsert(order: Order, workflowId: string, userId: string) {
   };
 }
 
-interface Row {
+export interface Row {
   readonly order_id: string;
   readonly tenant: string;
   readonly workflow_id: string;
@@ -130,13 +140,15 @@ interface Row {
   readonly decision: 'keep' | 'undo' | null;
   readonly reason: CancelReason | null;
   readonly steps: readonly StepRecord[] | null;
+  readonly undone_by: string | null;
+  readonly cancel_requested_at: Date | null;
   readonly created_at: Date;
   readonly updated_at: Date;
 }
 
 type DecisionRow = Pick<Row, 'decision' | 'reason'>;
 
-function toOrderRow(row: Row): OrderRow {
+export function toOrderRow(row: Row): OrderRow {
   return {
     order: {
       orderId: row.order_id,
@@ -152,6 +164,8 @@ function toOrderRow(row: Row): OrderRow {
     decision: row.decision,
     reason: row.reason,
     steps: row.steps,
+    undoneBy: row.undone_by,
+    cancelRequestedAt: row.cancel_requested_at,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
@@ -179,26 +193,29 @@ function orderValues({ order, workflowId, steps }: OrderState): unknown[] {
   ];
 }
 
-const READ = `
-  select order_id, tenant, workflow_id, user_id, amount_minor, currency, items, payment_method,
-    status, decision, reason, steps, created_at, updated_at
-  from orders where tenant = $1 and order_id = $2`;
+/** The columns of an `OrderRow`; `o` is the table. */
+export const ORDER_COLUMNS = `
+  o.order_id, o.tenant, o.workflow_id, o.user_id, o.amount_minor, o.currency, o.items, o.payment_method,
+  o.status, o.decision, o.reason, o.steps, o.undone_by, o.cancel_requested_at, o.created_at, o.updated_at`;
+
+const READ = `select ${ORDER_COLUMNS} from orders o where o.tenant = $1 and o.order_id = $2`;
 
 /** "on conflict do update" locks the row before it looks, so of two deciders the second sees the first. */
 const DECIDE_TO_UNDO = `
   insert into orders as o (order_id, tenant, workflow_id, amount_minor, currency, items, payment_method,
-    steps, status, decision, reason)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, 'compensating', 'undo', $9)
+    steps, status, decision, reason, undone_by)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, 'compensating', 'undo', $9, $10)
   on conflict (order_id) do update set
     decision = coalesce(o.decision, 'undo'),
     reason = case when o.decision is null then excluded.reason else o.reason end,
     status = case when o.decision is null then 'compensating' else o.status end,
     steps = case when o.status in ('confirmed', 'cancelled') then o.steps else excluded.steps end,
+    undone_by = case when o.decision = 'keep' then o.undone_by else excluded.undone_by end,
     updated_at = now()
   returning decision, reason`;
 
 const RECORD_ATTENTION = `
-  update orders set status = 'needs_attention', steps = $3, updated_at = now()
+  update orders set status = 'needs_attention', steps = $3, undone_by = $4, updated_at = now()
   where tenant = $1 and order_id = $2 and status not in ('confirmed', 'cancelled')`;
 
 /**

@@ -2,22 +2,15 @@ import {
   CancellationScope,
   CancelledFailure,
   isCancellation,
-  log,
   workflowInfo,
 } from '@temporalio/workflow';
 import { FAILURES } from '../domain/failures.js';
 import type { CancelReason, OrderOutcome } from '../domain/outcome.js';
-import type { StepName } from '../domain/order.js';
 import type { PlaceOrderInput } from '../domain/place-order.js';
 import type { Decision } from '../store/orders.js';
-import { attemptStep, failureType, isActivityError, writeOrder } from './attempts.js';
-import { orderSteps } from './order-steps.js';
+import { attemptStep, failureType, isActivityError } from './attempts.js';
+import { CONFIRMED, openOrderRun } from './order-run.js';
 import type { OrderStep } from './order-steps.js';
-import { openProgress } from './progress.js';
-import { openSaga } from './saga.js';
-import { openUndos } from './undo-step.js';
-
-const CONFIRMED: OrderOutcome = { answerVersion: 1, status: 'confirmed' };
 
 /** A definite no of the world, and the reason it gives the order. */
 const REFUSALS: ReadonlyMap<string | undefined, CancelReason> = new Map([
@@ -27,28 +20,20 @@ const REFUSALS: ReadonlyMap<string | undefined, CancelReason> = new Map([
 
 /** Buys, or leaves no trace. "Failed" in the Web UI therefore means: a person must look. */
 export async function placeOrder(input: PlaceOrderInput): Promise<OrderOutcome> {
-  const { order, limits, claim } = input;
-  const { workflowId, firstExecutionRunId } = workflowInfo();
-  const steps = orderSteps(order);
-  const progress = openProgress(order);
-  const undoStep = openUndos({ order, limits, progress, workflowId });
-  const saga = openSaga<StepName>();
-
-  const decision = await buy().catch(followDecision);
-  if (decision.decision === 'undo') {
-    progress.enter('compensating');
-    await saga.undoAll();
-  }
-  return end(decision);
+  const { steps, progress, saga, registerUndo, decideToUndo, save, end } = openOrderRun(
+    input,
+    workflowInfo().workflowId,
+  );
+  return end(await buy().catch(followDecision));
 
   async function buy(): Promise<Decision> {
     for (const step of steps) {
-      throwIfCancelled();
+      throwIfCancelled(input);
       // Registered before its step: a charge that timed out may still have happened.
       registerUndo(step);
       await attempt(step);
     }
-    throwIfCancelled();
+    throwIfCancelled(input);
     // From here on a cancel changes nothing.
     return save(CONFIRMED);
   }
@@ -56,7 +41,7 @@ export async function placeOrder(input: PlaceOrderInput): Promise<OrderOutcome> 
   async function attempt(step: OrderStep): Promise<void> {
     progress.update(step.name, { state: 'running' });
     try {
-      const { attempts } = await attemptStep(limits, step.summary, step.forward);
+      const { attempts } = await attemptStep(input.limits, step.summary, step.forward);
       progress.update(step.name, { state: 'done', attempts });
     } catch (error) {
       const refused = REFUSALS.has(failureType(error));
@@ -69,24 +54,13 @@ export async function placeOrder(input: PlaceOrderInput): Promise<OrderOutcome> 
 
   /** Decides `undo` before the first undo; where another run of this order kept it, follows that. */
   async function followDecision(error: unknown): Promise<Decision> {
-    const reason = reasonOf(error);
-    for (const step of saga.registered()) progress.update(step, { compensationState: 'pending' });
-    const state = { order, workflowId, steps: progress.steps() };
-    const { decision, isReset } = await CancellationScope.nonCancellable(() =>
-      writeOrder('decide to undo', (via) =>
-        via.decideToUndo({ ...state, reason, firstRunId: firstExecutionRunId }),
-      ),
-    );
+    const { decision, isReset } = await decideToUndo(reasonOf(error));
     if (decision.decision === 'keep') return save(CONFIRMED);
     // An earlier run may have got further than this one. After a refusal none can have.
     if ((isReset || !input.isFirstStart) && !REFUSALS.has(failureType(error))) {
       steps.forEach(registerUndo);
     }
     return decision;
-  }
-
-  function registerUndo(step: OrderStep): void {
-    saga.undoWith(step.name, (moveOn) => undoStep(step, moveOn));
   }
 
   /** @throws error where it is no failure of the world: our bug fails the workflow task and undoes nothing. */
@@ -101,38 +75,10 @@ export async function placeOrder(input: PlaceOrderInput): Promise<OrderOutcome> 
     if (failed === undefined) throw error;
     return failed.unavailable;
   }
-
-  async function end(decision: Decision): Promise<OrderOutcome> {
-    const outcome = decision.decision === 'keep' ? CONFIRMED : cancelled(decision.reason);
-    if (outcome.status === 'cancelled') await save(outcome);
-    progress.enter(outcome.status);
-    log.info('order ended', { orderId: order.orderId, ...outcome });
-    return outcome;
-  }
-
-  function cancelled(reason: CancelReason): OrderOutcome {
-    const isResolved = progress
-      .steps()
-      .some(({ compensationState }) => compensationState === 'resolved');
-    return {
-      answerVersion: 1,
-      status: 'cancelled',
-      reason: isResolved ? 'resolved-by-operator' : reason,
-    };
-  }
-
-  /** Shielded from cancellation: the end of an order is written, whoever calls it off meanwhile. */
-  function save(outcome: OrderOutcome): Promise<Decision> {
-    const { claimTtlSeconds } = limits;
-    const record = { order, workflowId, steps: progress.steps(), claim, claimTtlSeconds, outcome };
-    return CancellationScope.nonCancellable(() =>
-      writeOrder(`save the outcome: ${outcome.status}`, (via) => via.recordOutcome(record)),
-    );
-  }
 }
 
 const isCancelled = (): boolean => CancellationScope.current().consideredCancelled;
 
-function throwIfCancelled(): void {
-  if (isCancelled()) throw new CancelledFailure('The order was cancelled');
+function throwIfCancelled({ isCancelled: wasCancelled }: PlaceOrderInput): void {
+  if (wasCancelled === true || isCancelled()) throw new CancelledFailure('The order was cancelled');
 }

@@ -10,22 +10,16 @@ import {
 import type { Attempts } from '../activities/step.js';
 import { FAILURES } from '../domain/failures.js';
 import type { Intervention, Order, StepName } from '../domain/order.js';
-import type { Limits } from '../domain/place-order.js';
+import { RESOLVE_UNDO, RETRY_UNDO } from '../domain/place-order.js';
+import type { Limits, OperatorCommand } from '../domain/place-order.js';
 import { attemptUndo, failureType, writeOrder } from './attempts.js';
 import type { OrderStep } from './order-steps.js';
 import type { Progress } from './progress.js';
 
-/** What an operator asks for: which undo, who asks, and why. */
-export interface OperatorCommand {
-  readonly step: StepName;
-  readonly who: string;
-  readonly why: string;
-}
-
 /** Tries a stuck undo again at once. */
-export const retryUndo = defineSignal<[OperatorCommand]>('retryUndo');
+export const retryUndo = defineSignal<[OperatorCommand]>(RETRY_UNDO);
 /** Ends a stuck undo: a person has settled it by other means. */
-export const resolveUndo = defineSignal<[OperatorCommand]>('resolveUndo');
+export const resolveUndo = defineSignal<[OperatorCommand]>(RESOLVE_UNDO);
 
 export interface UndoContext {
   readonly order: Order;

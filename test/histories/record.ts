@@ -79,13 +79,16 @@ await mkdir(folder); // fails where this version has its histories already
 const world = createWorld();
 const taskQueue = 'record-histories';
 const workflows = await startWorkflowWorker(taskQueue, world.activities);
-for (const [name, recording] of Object.entries(RECORDINGS)) {
-  const history = await record(recording);
-  await writeFile(new URL(`${name}.json`, folder), `${historyToJSON(history)}\n`);
-  process.stdout.write(`${name}: ${history.events?.length ?? 0} events\n`);
+try {
+  for (const [name, recording] of Object.entries(RECORDINGS)) {
+    const history = await record(recording);
+    await writeFile(new URL(`${name}.json`, folder), `${historyToJSON(history)}\n`);
+    process.stdout.write(`${name}: ${history.events?.length ?? 0} events\n`);
+  }
+} finally {
+  await workflows.stop();
+  await mochaGlobalTeardown();
 }
-await workflows.stop();
-await mochaGlobalTeardown();
 
 async function record({ cancelAt, operator, poison, ...scenario }: Recording) {
   const input = anInput();

@@ -144,7 +144,9 @@ describe('order store', () => {
   it('shows that a person is needed, but not once the order has ended', async () => {
     const order = await claimed();
     await decideToUndo(order, 'out-of-stock');
-    const state = { order, workflowId: workflowIdOf(order), steps: stepsOf(order, 'unknown') };
+    const workflowId = workflowIdOf(order);
+    const steps = stepsOf(order, 'unknown');
+    const state = { order, workflowId, steps, undoneBy: workflowId };
 
     await orders.recordAttention(state);
     const open = await orders.read('demo', order.orderId);
@@ -188,7 +190,8 @@ describe('order store', () => {
 
   function decideToUndo(order: Order, reason: CancelReason) {
     const steps = stepsOf(order, 'unknown');
-    return orders.decideToUndo({ order, workflowId: workflowIdOf(order), steps }, reason);
+    const workflowId = workflowIdOf(order);
+    return orders.decideToUndo({ order, workflowId, steps, undoneBy: workflowId }, reason);
   }
 
   function save(order: Order, outcome: OrderOutcome, claimTtlSeconds = 86_400) {

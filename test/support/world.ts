@@ -131,6 +131,8 @@ export function createWorld() {
       if (world.decision.decision === wanted.decision) world.saved ??= what;
       return world.decision;
     },
+    reconcile: () => Promise.resolve({}),
+    purge: () => Promise.resolve(0),
   };
 
   return {

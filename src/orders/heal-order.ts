@@ -1,0 +1,147 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
+import { lookUp, startOnce } from '../api/idempotency/start-once.js';
+import type { Found } from '../api/idempotency/start-once.js';
+import { isFinal } from '../domain/order.js';
+import { REPAIR_ORDER, repairWorkflowId } from '../domain/place-order.js';
+import type { ClaimRef, Limits, RepairOrderInput } from '../domain/place-order.js';
+import { stepsAfter } from '../domain/steps.js';
+import type { OpenOrder, OpenOrderStore } from '../store/open-orders.js';
+import type { OrderStore } from '../store/orders.js';
+import { withinTimeLimit } from '../temporal/time-limit.js';
+import { asOutcome, memoOf, orderStart, shownOf } from './order-start.js';
+
+/** 5 s for a signal or a start: the reconciler comes again. */
+const CALL_TIMEOUT_MS = 5_000;
+
+/** What was found of an order, and hence done for it. */
+export type Healed =
+  /** It ended before. */
+  | 'ended'
+  /** Its workflow lives; a cancel that was asked for is sent again. */
+  | 'running'
+  /** Its workflow had ended it; the outcome is saved now. */
+  | 'saved'
+  /** Its workflow was closed without an outcome: it is being undone. */
+  | 'repairing'
+  /** Temporal knows no workflow of it: started, perhaps again. */
+  | 'started'
+  /** Another order has its key: the row was never used. */
+  | 'unused'
+  /** Neither a claim nor a workflow: nobody can drive it on. A person must look. */
+  | 'orphaned';
+
+export interface HealerDependencies {
+  readonly client: Client;
+  readonly orders: OrderStore;
+  readonly openOrders: OpenOrderStore;
+  readonly taskQueue: string;
+  readonly limits: Limits;
+}
+
+export type Healer = ReturnType<typeof createHealer>;
+
+/**
+ * Drives orders on, whatever cut them short. The one way, for a client's retry, a cancel and the reconciler;
+ * any number of them at once do no harm, as every start is refused or joined and every undo is keyed.
+ */
+export function createHealer(dependencies: HealerDependencies) {
+  const { client, orders, openOrders, taskQueue, limits } = dependencies;
+  return { heal, saveOutcome };
+
+  /** @throws EngineUnavailable where Temporal can't tell now. */
+  async function heal(order: OpenOrder): Promise<Healed> {
+    if (isFinal(order.status)) return 'ended';
+    const found = await lookUp(client, order.workflowId);
+    const { orderId, tenant } = order.order;
+    if (found.kind !== 'unknown' && found.memo.resourceId !== orderId) {
+      await openOrders.deleteUnused(tenant, orderId);
+      return 'unused';
+    }
+    switch (found.kind) {
+      case 'running':
+        if (order.cancelRequestedAt !== null) await sendCancel(order.workflowId);
+        return 'running';
+      case 'completed':
+        await saveOutcome(order, found);
+        return 'saved';
+      case 'closed-without-result':
+        return repair(order, found.memo);
+      case 'unknown':
+        return startAgain(order);
+    }
+  }
+
+  /** Saves what a closed workflow says of its order, for rows that do not know it. */
+  async function saveOutcome(
+    { order, workflowId }: Pick<OpenOrder, 'order' | 'workflowId'>,
+    { memo, result }: Extract<Found, { kind: 'completed' }>,
+  ): Promise<void> {
+    const outcome = asOutcome(result, workflowId);
+    const { tenant, scope, keyDigest, requestHash } = memo;
+    await orders.saveOutcome({
+      order,
+      workflowId,
+      steps: stepsAfter(outcome, order.orderId),
+      claim: { tenant, scope, keyDigest, requestHash },
+      claimTtlSeconds: limits.claimTtlSeconds,
+      outcome,
+    });
+  }
+
+  async function startAgain(order: OpenOrder): Promise<Healed> {
+    if (order.claim === undefined) return 'orphaned';
+    if (order.decision === 'undo') return repair(order, order.claim);
+    const { orderId } = order.order;
+    const input = {
+      inputVersion: 1,
+      isFirstStart: false,
+      isCancelled: order.cancelRequestedAt !== null,
+      order: order.order,
+      claim: order.claim,
+      limits,
+    } as const;
+    await startOnce(client, {
+      ...orderStart(input, taskQueue),
+      workflowId: order.workflowId,
+      memo: memoOf(order.claim, orderId),
+    });
+    return 'started';
+  }
+
+  /** Joins a repair that is running; starts another where one was closed without an end. */
+  async function repair({ order, workflowId }: OpenOrder, claim: ClaimRef): Promise<Healed> {
+    const { tenant, scope, keyDigest, requestHash } = claim;
+    const input: RepairOrderInput = {
+      inputVersion: 1,
+      isFirstStart: false,
+      order,
+      claim: { tenant, scope, keyDigest, requestHash },
+      limits,
+      workflowId,
+    };
+    await withinTimeLimit(client.connection, CALL_TIMEOUT_MS, () =>
+      client.workflow.start(REPAIR_ORDER, {
+        workflowId: repairWorkflowId(order.orderId),
+        taskQueue,
+        args: [input],
+        memo: { ...memoOf(claim, order.orderId) },
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        workflowIdConflictPolicy: 'USE_EXISTING',
+        ...shownOf(order),
+      }),
+    );
+    return 'repairing';
+  }
+
+  async function sendCancel(workflowId: string): Promise<void> {
+    try {
+      await withinTimeLimit(client.connection, CALL_TIMEOUT_MS, () =>
+        client.workflow.getHandle(workflowId).cancel(),
+      );
+    } catch (error) {
+      // It has ended since: the next look saves what became of it.
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    }
+  }
+}
