@@ -189,7 +189,12 @@ export function temporalConnectConfig(
 }
 
 /** The limits that every order takes along in its workflow's input. */
-export function limitsOf(config: Config): Limits {
+export function limitsOf(
+  config: Pick<
+    Config,
+    'stepTimeoutMs' | 'stepDeadlineMs' | 'attentionAfterSeconds' | 'idempotencyTtlSeconds'
+  >,
+): Limits {
   return {
     stepTimeoutMs: config.stepTimeoutMs,
     stepDeadlineMs: config.stepDeadlineMs,

@@ -1,14 +1,18 @@
 import type { Client } from '@temporalio/client';
 import type { FastifyBaseLogger } from 'fastify';
 import type pg from 'pg';
+import { limitsOf } from '../config.js';
 import type { Config } from '../config.js';
 import { createHttpApp } from '../http/app.js';
 import type { HttpApp } from '../http/app.js';
+import { createHealer } from '../orders/heal-order.js';
+import { createOpenOrderStore } from '../store/open-orders.js';
 import { createOrderStore } from '../store/orders.js';
 import { createAuthentication } from './auth.js';
 import { addHealthRoutes } from './health.js';
 import { createClaims } from './idempotency/claims.js';
 import { createEntry } from './idempotency/enter.js';
+import { addOrderActionRoutes } from './order-actions.js';
 import { addOrderRoutes } from './orders.js';
 import { addProblemRoutes } from './problems.js';
 import { createWaiting } from './waiting.js';
@@ -43,14 +47,11 @@ export interface ApiDependencies {
  */
 export function buildApp(dependencies: ApiDependencies): HttpApp {
   const { config, logger, pool, client, namespace, draining } = dependencies;
-  const { taskQueue, waitSeconds, temporalUiUrl, stepTimeoutMs, stepDeadlineMs } = config;
+  const { taskQueue, waitSeconds, temporalUiUrl } = config;
   const store = createOrderStore(pool);
-  const limits = {
-    stepTimeoutMs,
-    stepDeadlineMs,
-    attentionAfterSeconds: config.attentionAfterSeconds,
-    claimTtlSeconds: config.idempotencyTtlSeconds,
-  };
+  const openOrders = createOpenOrderStore(pool);
+  const limits = limitsOf(config);
+  const healer = createHealer({ client, orders: store, openOrders, taskQueue, limits });
   const authentication = createAuthentication(config.apiKeys, config.operatorKeys);
 
   return createHttpApp(logger, (app) => {
@@ -65,10 +66,13 @@ export function buildApp(dependencies: ApiDependencies): HttpApp {
       authentication,
       entry: createEntry({ claims: createClaims(pool), client }),
       store,
+      openOrders,
+      healer,
       placeOrder: { store, taskQueue, limits },
       documents: { client, namespace, temporalUiUrl },
       waiting: createWaiting(client, draining),
       waitSeconds,
     });
+    addOrderActionRoutes(app, { authentication, client, openOrders, healer });
   });
 }

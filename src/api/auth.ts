@@ -8,6 +8,12 @@ import { PROTOCOL_PROBLEMS } from '../http/protocol-problems.js';
 export interface Authentication {
   /** A hook for `onRequest`, hence before a body is read. @throws Problem `unauthorized` or `forbidden`. */
   readonly requireTenant: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+  /** A hook as well: only for operators, who see the orders of all tenants. */
+  readonly requireOperator: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+  /** A hook as well: for tenants and operators. */
+  readonly requireAnyone: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+  /** The operator whose token the request bore; undefined where it was a tenant's. */
+  readonly operatorOf: (request: FastifyRequest) => string | undefined;
   /** Whose token the request bore; the tenant is never read from anything else. */
   readonly tenantOf: (request: FastifyRequest) => string;
 }
@@ -24,15 +30,27 @@ export function createAuthentication(
   const tenants = digested(apiKeys, 'API_KEYS');
   const operators = digested(operatorKeys, 'OPERATOR_KEYS');
   const tenantOfRequest = new WeakMap<FastifyRequest, string>();
-  return {
-    // A promise, so that a refusal goes the way of every error.
+  const operatorOfRequest = new WeakMap<FastifyRequest, string>();
+
+  /** A promise, so that a refusal goes the way of every error. */
+  const require = (mayBe: 'tenant' | 'operator' | 'anyone') => {
     // eslint-disable-next-line @typescript-eslint/require-await
-    requireTenant: async (request) => {
+    return async (request: FastifyRequest): Promise<void> => {
       const digest = digestOfToken(request.headers.authorization);
       const tenant = digest && nameOf(tenants, digest);
-      if (tenant !== undefined) tenantOfRequest.set(request, tenant);
-      else throw digest && nameOf(operators, digest) !== undefined ? forbidden() : unauthorized();
-    },
+      const operator = digest && nameOf(operators, digest);
+      if (tenant === undefined && operator === undefined) throw unauthorized();
+      if (tenant !== undefined && mayBe !== 'operator') tenantOfRequest.set(request, tenant);
+      else if (operator !== undefined && mayBe !== 'tenant')
+        operatorOfRequest.set(request, operator);
+      else throw forbidden();
+    };
+  };
+  return {
+    requireTenant: require('tenant'),
+    requireOperator: require('operator'),
+    requireAnyone: require('anyone'),
+    operatorOf: (request) => operatorOfRequest.get(request),
     tenantOf: (request) => {
       const tenant = tenantOfRequest.get(request);
       if (tenant === undefined) throw new TypeError('This route does not require a tenant.');

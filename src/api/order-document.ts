@@ -25,7 +25,9 @@ export async function orderDocument(
   row: OrderRow,
 ) {
   const { order, workflowId } = row;
-  const progress = isFinal(row.status) ? undefined : await askWorkflow(client, workflowId);
+  // A repair knows more of an order that it undoes than the workflow that was cut short.
+  const asked = row.undoneBy ?? workflowId;
+  const progress = isFinal(row.status) ? undefined : await askWorkflow(client, asked);
   // Only the row says that an order has ended: until it is written, no answer is.
   const status = progress === undefined || isFinal(progress.status) ? row.status : progress.status;
   return {

@@ -4,7 +4,10 @@ import type { HttpApp } from '../http/app.js';
 import { readIdempotencyKey } from '../http/idempotency-key.js';
 import { Problem } from '../http/problem.js';
 import { PROTOCOL_PROBLEMS } from '../http/protocol-problems.js';
-import type { OrderStore } from '../store/orders.js';
+import { repairWorkflowId } from '../domain/place-order.js';
+import type { Healer } from '../orders/heal-order.js';
+import type { OpenOrderStore } from '../store/open-orders.js';
+import type { OrderRow, OrderStore } from '../store/orders.js';
 import type { Authentication } from './auth.js';
 import { holdsCardNumber } from './card-data.js';
 import type { Intent } from './idempotency/claims.js';
@@ -12,6 +15,7 @@ import type { Entered, Entry, Operation } from './idempotency/enter.js';
 import { fingerprint } from './idempotency/fingerprint.js';
 import { digestOf, workflowIdFor } from './idempotency/key.js';
 import { sendAnswer } from './idempotency/replay.js';
+import { isEngineUnavailable } from './idempotency/start-once.js';
 import { orderDocument } from './order-document.js';
 import type { OrderDocuments } from './order-document.js';
 import { isOrderId } from './order-id.js';
@@ -30,6 +34,8 @@ export interface OrderRouteDependencies {
   readonly authentication: Authentication;
   readonly entry: Entry;
   readonly store: OrderStore;
+  readonly openOrders: OpenOrderStore;
+  readonly healer: Healer;
   readonly placeOrder: PlaceOrderDependencies;
   readonly documents: OrderDocuments;
   readonly waiting: Waiting;
@@ -46,7 +52,7 @@ interface Placing {
 
 /** `POST /orders` and `GET /orders/{orderId}`. */
 export function addOrderRoutes(app: HttpApp, dependencies: OrderRouteDependencies): void {
-  const { authentication, entry, store, documents } = dependencies;
+  const { authentication, entry, store, openOrders, documents } = dependencies;
 
   app.post(
     ROUTE,
@@ -57,6 +63,7 @@ export function addOrderRoutes(app: HttpApp, dependencies: OrderRouteDependencie
     async (request, reply) => {
       const placing = placingOf(dependencies, request, request.body);
       const entered = await entry.enter(placing.intent, placing.operation);
+      if (entered.kind === 'abandoned') await driveOn(dependencies, placing, entered.resourceId);
       return answer(dependencies, placing, entered, reply);
     },
   );
@@ -65,16 +72,36 @@ export function addOrderRoutes(app: HttpApp, dependencies: OrderRouteDependencie
     `${ROUTE}/:orderId`,
     {
       schema: { params: OrderParams, querystring: NoQuery },
-      onRequest: authentication.requireTenant,
+      onRequest: authentication.requireAnyone,
     },
     async (request) => {
       const { orderId } = request.params;
-      const tenant = authentication.tenantOf(request);
-      const row = isOrderId(orderId) ? await store.read(tenant, orderId) : undefined;
+      const isOperator = authentication.operatorOf(request) !== undefined;
+      const read = (): Promise<OrderRow | undefined> =>
+        isOperator
+          ? openOrders.readOfAnyTenant(orderId)
+          : store.read(authentication.tenantOf(request), orderId);
+      const row = isOrderId(orderId) ? await read() : undefined;
       if (row === undefined) throw new Problem(PROTOCOL_PROBLEMS['not-found']);
       return orderDocument(documents, row);
     },
   );
+}
+
+/** Does at once what the reconciler would do in its next round. */
+async function driveOn(
+  { openOrders, healer }: OrderRouteDependencies,
+  { intent }: Placing,
+  orderId: string,
+): Promise<void> {
+  const order = await openOrders.read(intent.tenant, orderId);
+  if (order === undefined) return;
+  try {
+    await healer.heal(order);
+  } catch (cause) {
+    if (isEngineUnavailable(cause)) throw engineUnavailable(orderId, cause);
+    throw cause;
+  }
 }
 
 /** Before the body is read: it does not matter what a request without a key holds. */
@@ -127,11 +154,7 @@ async function answer(
     case 'other-body':
       throw new Problem(PROTOCOL_PROBLEMS['idempotency-key-reused']);
     case 'engine-unavailable':
-      throw new Problem(API_PROBLEMS['engine-unavailable'], {
-        members: { orderId: entered.resourceId },
-        headers: comeBack(entered.resourceId),
-        cause: entered.cause,
-      });
+      throw engineUnavailable(entered.resourceId, entered.cause);
     case 'started':
       return waitAndAnswer(dependencies, placing, entered, reply);
     case 'running':
@@ -152,8 +175,10 @@ async function waitAndAnswer(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   if (preference !== undefined) void reply.header('preference-applied', preference.applied);
-  const seconds = kind === 'abandoned' ? 0 : (preference?.waitSeconds ?? waitSeconds);
-  if (await waiting.untilCompleted(intent.workflowId, seconds, reply.raw)) {
+  const seconds = preference?.waitSeconds ?? waitSeconds;
+  // The workflow of an abandoned order has nothing more to say: its repair has.
+  const workflowId = kind === 'abandoned' ? repairWorkflowId(resourceId) : intent.workflowId;
+  if (await waiting.untilCompleted(workflowId, seconds, reply.raw)) {
     const settled = await entry.settle(intent, operation, resourceId);
     if (settled.kind === 'answered') return sendAnswer(reply, settled.answer, kind !== 'started');
   }
@@ -162,6 +187,13 @@ async function waitAndAnswer(
     .headers(comeBack(resourceId))
     .send({ orderId: resourceId, sagaId: intent.workflowId, status: 'processing' });
 }
+
+const engineUnavailable = (orderId: string, cause: unknown): Problem =>
+  new Problem(API_PROBLEMS['engine-unavailable'], {
+    members: { orderId },
+    headers: comeBack(orderId),
+    cause,
+  });
 
 const comeBack = (orderId: string): Record<string, string> => ({
   location: `${ROUTE}/${orderId}`,

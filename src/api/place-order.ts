@@ -34,7 +34,9 @@ export function placeOrderOperation(
       const stored = isNew ? undefined : await store.read(tenant, orderId);
       const order = stored?.order ?? requested(orderId);
       const claim = { tenant, scope, keyDigest, requestHash };
-      return orderStart({ inputVersion: 1, isFirstStart: isNew, order, claim, limits }, taskQueue);
+      const isCancelled = stored !== undefined && stored.cancelRequestedAt !== null;
+      const input = { inputVersion: 1, isFirstStart: isNew, order, claim, limits } as const;
+      return orderStart(isCancelled ? { ...input, isCancelled } : input, taskQueue);
     },
 
     saveResult: async (memo: Memo, result: unknown) => {

@@ -23,6 +23,12 @@ export const API_PROBLEMS = problemTypes({
     title: 'The order can not be cancelled any more',
     detail: 'The order is confirmed. Read it at its address; a return is a matter of its own.',
   },
+  'undo-not-stuck': {
+    status: 409,
+    title: 'This undo does not need a person',
+    detail:
+      'Read the order: only an undo whose compensationState is "stuck" can be retried or resolved.',
+  },
   'rate-limited': {
     status: 429,
     title: 'There were too many requests',

@@ -55,3 +55,14 @@ export const NoQuery = Type.Object({}, closed);
 
 /** Any text: an id of the wrong form is an unknown order, with the same answer. */
 export const OrderParams = Type.Object({ orderId: Type.String() });
+
+/** What an operator says about a stuck undo. */
+export const UndoBody = Type.Object(
+  {
+    step: Type.Union([Type.Literal('payment'), Type.Literal('inventory')]),
+    who: Type.Optional(shortText('Who asks; the name of the token where it is left out.')),
+    why: Type.String({ minLength: 1, maxLength: 1_000, description: 'Kept for the auditor.' }),
+  },
+  closed,
+);
+export type UndoBody = Static<typeof UndoBody>;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { ended, held } from '../support/money.js';
 import { impatientStack } from '../support/stack.js';
 import type { RunningStack, WireAnswer } from '../support/stack.js';
 import { until } from '../support/until.js';
@@ -28,15 +29,14 @@ describe('promise: a cancelled workflow is undone or confirmed, never between', 
       await until(async () => (await service.calls(orderId)).length >= 2);
 
       await cancel(accepted);
-      const status = await settled(orderId);
+      const status = await ended(stack, orderId);
       await service.release();
 
       assert.equal(status, 'cancelled');
       const document = (await stack.get(`/orders/${orderId}`)).json;
       assert.equal(document['reason'], 'order-cancelled');
       assert.deepEqual(await service.kinds(orderId), ['void']);
-      assert.equal(await netMoney(orderId), 0);
-      assert.equal(await netGoods(orderId), 0);
+      assert.deepEqual(await held(stack, orderId), { money: 0, reservations: 0 });
     });
   }
 
@@ -51,7 +51,7 @@ describe('promise: a cancelled workflow is undone or confirmed, never between', 
 
     await cancel(accepted);
 
-    assert.equal(await settled(orderId), 'cancelled');
+    assert.equal(await ended(stack, orderId), 'cancelled');
     assert.deepEqual(await stack.payment.kinds(orderId), ['charge', 'refund']);
   });
 
@@ -74,13 +74,16 @@ describe('promise: a cancelled workflow is undone or confirmed, never between', 
         const accepted = await stack.post(ORDER, { headers: { prefer: 'respond-async' } });
         const orderId = String(accepted.json['orderId']);
         // The last one comes too late for certain.
-        if (index === ORDERS - 1) await settled(orderId);
+        if (index === ORDERS - 1) await ended(stack, orderId);
         else await new Promise((resolve) => setTimeout(resolve, index * 60));
         await cancel(accepted);
-        const status = await settled(orderId);
+        const status = await ended(stack, orderId);
         seen.add(status);
-        const expected = status === 'confirmed' ? [1_000, 1] : [0, 0];
-        assert.deepEqual([await netMoney(orderId), await netGoods(orderId)], expected);
+        const expected =
+          status === 'confirmed'
+            ? { money: 1_000, reservations: 1 }
+            : { money: 0, reservations: 0 };
+        assert.deepEqual(await held(stack, orderId), expected);
       }),
     );
 
@@ -93,26 +96,5 @@ describe('promise: a cancelled workflow is undone or confirmed, never between', 
     await handle.cancel().catch((error: unknown) => {
       assert.match(String(error), /already completed|not found/i);
     });
-  }
-
-  async function settled(orderId: string): Promise<string> {
-    let status = '';
-    await until(async () => {
-      status = String((await stack.get(`/orders/${orderId}`)).json['status']);
-      return status === 'confirmed' || status === 'cancelled';
-    });
-    return status;
-  }
-
-  async function netMoney(orderId: string): Promise<number> {
-    const lines = await stack.payment.ledger(orderId);
-    const signs: Record<string, number> = { charge: 1, refund: -1, void: 0 };
-    return lines.reduce((sum, { kind, amount }) => sum + (signs[kind] ?? Number.NaN) * amount, 0);
-  }
-
-  async function netGoods(orderId: string): Promise<number> {
-    const kinds = await stack.inventory.kinds(orderId);
-    const signs: Record<string, number> = { reserve: 1, release: -1, void: 0 };
-    return kinds.reduce((sum, kind) => sum + (signs[kind] ?? Number.NaN), 0);
   }
 });

@@ -68,6 +68,11 @@ export interface RunningStack {
   readonly ordersPool: pg.Pool;
   /** `POST /orders`; a new key unless one is given. */
   readonly post: (body: object | string, options?: PostOptions) => Promise<WireAnswer>;
+  /** Any other request, with a JSON body where one is given. */
+  readonly send: (
+    path: string,
+    options?: { readonly token?: string; readonly body?: object },
+  ) => Promise<WireAnswer>;
   readonly get: (path: string, token?: string) => Promise<WireAnswer>;
   readonly pid: (role: RoleName) => Promise<number>;
   readonly log: (role: RoleName) => Promise<string>;
@@ -93,9 +98,17 @@ export function sharedStack(): Promise<RunningStack> {
   return shared;
 }
 
-/** A stack whose steps give up after three seconds; its processes may be killed, as they come back. */
+/**
+ * A stack whose steps give up after three seconds, that asks for a person after five and reconciles each
+ * second; its processes may be killed, as they come back.
+ */
 export function impatientStack(): Promise<RunningStack> {
-  impatient ??= startStack({ STEP_TIMEOUT_MS: '1000', STEP_DEADLINE_MS: '3000' });
+  impatient ??= startStack({
+    STEP_TIMEOUT_MS: '1000',
+    STEP_DEADLINE_MS: '3000',
+    ATTENTION_AFTER_SECONDS: '5',
+    RECONCILE_INTERVAL_SECONDS: '1',
+  });
   return impatient;
 }
 
@@ -130,6 +143,17 @@ export async function startStack(
     inventory: probe(`http://127.0.0.1:${env['INVENTORY_PORT'] ?? ''}`),
     temporal: new Client({ connection }),
     post: (body, options = {}) => post(options.api ?? apiUrl, body, options),
+    send: async (path, { token = 'demo-token', body } = {}) =>
+      toWireAnswer(
+        await fetch(`${apiUrl}${path}`, {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${token}`,
+            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        }),
+      ),
     get: async (path, token = 'demo-token') =>
       toWireAnswer(
         await fetch(`${apiUrl}${path}`, { headers: { authorization: `Bearer ${token}` } }),

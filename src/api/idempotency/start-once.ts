@@ -57,6 +57,10 @@ export class EngineUnavailable extends Error {
   }
 }
 
+/** Whether Temporal gave no usable answer in time, by a call of this module or one bounded by `withinTimeLimit`. */
+export const isEngineUnavailable = (error: unknown): boolean =>
+  error instanceof EngineUnavailable || isPassing(error);
+
 /**
  * Starts a workflow unless one with its ID was ever started, as far back as Temporal remembers.
  *
