@@ -1,5 +1,3 @@
-import { loadClientConnectConfig } from '@temporalio/envconfig';
-import type { ClientConnectConfig } from '@temporalio/envconfig';
 import type { Limits } from './domain/place-order.js';
 
 /** A bearer token and whose it is. */
@@ -171,23 +169,6 @@ export function configOfProcess(): Config {
   }
 }
 
-/**
- * The way to Temporal as `@temporalio/envconfig` reads it: address, namespace, TLS and API key from
- * `TEMPORAL_…` variables and the profile file.
- *
- * @param options.disableFile leaves out the file in the home folder: an embedded stack must not join a
- *   namespace that somebody's profile happens to name.
- */
-export function temporalConnectConfig(
-  env: Environment,
-  options: { readonly disableFile?: boolean } = {},
-): ClientConnectConfig {
-  const overrideEnvVars = Object.fromEntries(
-    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
-  return loadClientConnectConfig({ ...options, overrideEnvVars });
-}
-
 /** The limits that every order takes along in its workflow's input. */
 export function limitsOf(
   config: Pick<
@@ -203,10 +184,8 @@ export function limitsOf(
   };
 }
 
-/** The way to Temporal by the process's own environment. */
-export function temporalConfigOfProcess(): ClientConnectConfig {
-  return temporalConnectConfig(process.env);
-}
+/** For libraries that read variables of their own; ours are all in `Config`. */
+export const processEnvironment = (): Environment => process.env;
 
 /** A variable a role can't do without. @throws ConfigError that names it. */
 export function required(name: string, value: string | undefined): string {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities/index.js';
-import { configOfProcess, limitsOf, required, temporalConfigOfProcess } from './config.js';
+import { configOfProcess, limitsOf, required, processEnvironment } from './config.js';
 import { REPORT_MARGIN_MS } from './domain/limits.js';
 import { closeOnSignal, SHUTDOWN_DELAY_MS } from './http/serve.js';
 import { createLogger } from './logger.js';
@@ -13,7 +13,7 @@ import { keepSchedules } from './orders/schedules.js';
 import { createPool } from './postgres/pool.js';
 import { createOpenOrderStore } from './store/open-orders.js';
 import { createOrderStore } from './store/orders.js';
-import { connectTemporal } from './temporal/connect.js';
+import { connectTemporal, temporalConfig } from './temporal/connect.js';
 import { warnOfShortRetention } from './temporal/retention.js';
 import { keepRegistering } from './temporal/search-attributes.js';
 
@@ -26,12 +26,15 @@ const POOL_SIZE = 10;
 /** 200 open workflows in memory: 50 orders in flight and those that wait for a person, at some 300 kB each. */
 const MAX_CACHED_WORKFLOWS = 200;
 
+/** One: a second thread holds 40 MB more, and two cores have other work; run more workers instead. */
+const WORKFLOW_THREADS = 1;
+
 /** 2 s between attempts to reach Temporal at start. */
 const CONNECT_RETRY_MS = 2_000;
 
 const config = configOfProcess();
 const logger = createLogger('worker', config.logLevel);
-const temporal = temporalConfigOfProcess();
+const temporal = temporalConfig(processEnvironment());
 Runtime.install({
   logger: {
     log: (level, message, meta) => {
@@ -98,6 +101,7 @@ const worker = await Worker.create({
     }),
   }),
   maxCachedWorkflows: MAX_CACHED_WORKFLOWS,
+  workflowThreadPoolSize: WORKFLOW_THREADS,
   shutdownGraceTime: shutdownGraceMs,
 });
 started.worker = worker;

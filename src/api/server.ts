@@ -1,8 +1,8 @@
-import { ConfigError, configOfProcess, required, temporalConfigOfProcess } from '../config.js';
+import { ConfigError, configOfProcess, required, processEnvironment } from '../config.js';
 import { serve } from '../http/serve.js';
 import { createLogger } from '../logger.js';
 import { createPool } from '../postgres/pool.js';
-import { connectTemporal } from '../temporal/connect.js';
+import { connectTemporal, temporalConfig } from '../temporal/connect.js';
 import { keepRegistering } from '../temporal/search-attributes.js';
 import { buildApp } from './app.js';
 
@@ -30,7 +30,7 @@ async function run(): Promise<void> {
     applicationName: 'order-saga api',
     onIdleError: (err) => logger.warn({ err }, 'lost an idle connection to Postgres'),
   });
-  const { client, namespace, close } = connectTemporal(temporalConfigOfProcess());
+  const { client, namespace, close } = connectTemporal(temporalConfig(processEnvironment()));
   const stopping = new AbortController();
   const app = buildApp({ config, logger, pool, client, namespace, draining: stopping.signal });
   const registering = keepRegistering(client.connection, namespace, logger, stopping.signal);

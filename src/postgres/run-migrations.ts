@@ -2,9 +2,9 @@
  * Process: `npm run migrate`. Brings each database that the environment names to the newest schema, and registers
  * the search attributes where it names a Temporal server. Safe to run again, and beside another one.
  */
-import { ConfigError, configOfProcess, temporalConfigOfProcess } from '../config.js';
+import { ConfigError, configOfProcess, processEnvironment } from '../config.js';
 import type { Config } from '../config.js';
-import { connectTemporal } from '../temporal/connect.js';
+import { connectTemporal, temporalConfig } from '../temporal/connect.js';
 import {
   SEARCH_ATTRIBUTES,
   registerCommand,
@@ -51,7 +51,7 @@ async function migrateNamed({
 }
 
 async function registerNamed(): Promise<void> {
-  const { client, namespace, close } = connectTemporal(temporalConfigOfProcess());
+  const { client, namespace, close } = connectTemporal(temporalConfig(processEnvironment()));
   try {
     await registerSearchAttributes(client.connection, namespace);
     console.log(`temporal: ${SEARCH_ATTRIBUTES.join(', ')} are registered in ${namespace}`);

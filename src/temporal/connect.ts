@@ -1,9 +1,23 @@
 import { Client, Connection } from '@temporalio/client';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
+import type { Environment } from '../config.js';
 
 /** 100 ms, then doubling to one second: a Temporal that is back must be used again at once, not in two minutes. */
 const FIRST_RECONNECT_MS = 100;
 const MAX_RECONNECT_MS = 1_000;
+
+/**
+ * The way to Temporal as `@temporalio/envconfig` defines it: address, namespace, TLS and API key from
+ * `TEMPORAL_…` variables and a profile file. The embedded stack points `TEMPORAL_CONFIG_FILE` to an empty
+ * file, so that nobody's own profile leads its roles elsewhere.
+ */
+export function temporalConfig(env: Environment): ClientConnectConfig {
+  const overrideEnvVars = Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+  return loadClientConnectConfig({ overrideEnvVars });
+}
 
 export interface Temporal {
   readonly client: Client;
@@ -16,7 +30,7 @@ export interface Temporal {
  *
  * So a process starts, answers what it can and says "not ready" while Temporal is away.
  *
- * @param config what `temporalConnectConfig` in `src/config.ts` read.
+ * @param config what `temporalConfig` read.
  */
 export function connectTemporal(config: ClientConnectConfig): Temporal {
   const connection = Connection.lazy({
