@@ -14,6 +14,13 @@ const MAX_DIGITS = 19;
 const DIGIT_RUN = /\d(?:[\s\p{Pd}]*\d)*/gu;
 
 /**
+ * Ids of 32 hex digits and more, with dashes where a UUID has them. Of a thousand random UUIDs one or more
+ * have a run of digits that passes for a card number, and a UUID is what clients are told to use as a key.
+ */
+const HEX_ID =
+  /(?<![0-9a-z])(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32,})(?![0-9a-z])/giu;
+
+/**
  * Tells whether a text holds what must be taken for a card number: 13–19 digits, blanks and dashes not
  * counted, with a known issuer's prefix and a right Luhn digit.
  *
@@ -21,7 +28,7 @@ const DIGIT_RUN = /\d(?:[\s\p{Pd}]*\d)*/gu;
  */
 export function holdsCardNumber(text: string): boolean {
   // Compatibility forms, such as full-width digits, are digits to people and to most software.
-  for (const [run] of text.normalize('NFKC').matchAll(DIGIT_RUN)) {
+  for (const [run] of text.normalize('NFKC').replace(HEX_ID, '#').matchAll(DIGIT_RUN)) {
     const digits = run.replace(/\D/g, '');
     const plausible = digits.length >= MIN_DIGITS && digits.length <= MAX_DIGITS;
     if (plausible && ISSUER.test(digits) && hasLuhnDigit(digits)) return true;
