@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { access, chmod, chown, copyFile, mkdir, rm, stat } from 'node:fs/promises';
+import { access, chmod, chown, copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { canReach } from '../../src/embedded/postgres-account.js';
@@ -9,6 +9,7 @@ import {
   launchStack,
   living,
   pidsOf,
+  removeFolders,
   stackEnvironment,
   stackOf,
 } from '../support/launched-stack.js';
@@ -26,7 +27,7 @@ if (process.getuid?.() === 0) {
     it('puts Postgres elsewhere when only root can enter the data folder, and says so', async () => {
       const env = await stackEnvironment();
       const elsewhere = folderElsewhere(env.DATA_DIR);
-      assert.equal((await stat(folderOf(env))).mode & 0o077, 0);
+      await chmod(folderOf(env), 0o700);
       const launcher = launchStack(env);
 
       await launcher.says(READY);
@@ -38,8 +39,7 @@ if (process.getuid?.() === 0) {
       assert.equal(await launcher.exitCode, 0);
       assert.deepEqual(await living(pidsOf(stack)), []);
       await access(join(elsewhere, 'data', 'PG_VERSION'));
-      await rm(elsewhere, { recursive: true });
-      await rm(folderOf(env), { recursive: true });
+      await removeFolders(env);
     });
   });
 
@@ -73,7 +73,7 @@ if (process.getuid?.() === 0) {
       } else {
         assert.notEqual(await launcher.exitCode, 0);
       }
-      await rm(folder, { recursive: true });
+      await removeFolders(env);
     });
   });
 }

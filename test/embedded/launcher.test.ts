@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { access, readFile, rm } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { RoleName, Stack } from '../../src/embedded/stack-file.js';
@@ -8,6 +8,7 @@ import {
   launchStack,
   living,
   pidsOf,
+  removeFolders,
   stackEnvironment,
   stackOf,
   until,
@@ -32,7 +33,7 @@ describe('the embedded stack', function () {
     // The last test stops it; a failed one may have left it.
     if ((await living([launcher.pid])).length > 0) process.kill(launcher.pid, 'SIGTERM');
     await launcher.exitCode;
-    await rm(folderOf(env), { recursive: true, force: true });
+    await removeFolders(env);
   });
 
   it('says where everything is, with an order to paste', () => {
@@ -150,7 +151,7 @@ describe('a start of the embedded stack', function () {
     assert.equal(await launcher.exitCode, 0);
     assert.deepEqual(await living(pidsOf(stack!)), []);
     await assert.rejects(access(join(env.DATA_DIR, 'stack.json')));
-    await rm(folderOf(env), { recursive: true, force: true });
+    await removeFolders(env);
   });
 });
 

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, realpath } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { folderElsewhere } from '../../src/embedded/postgres-place.js';
 import { startOf } from '../../src/embedded/process-identity.js';
 import type { Stack } from '../../src/embedded/stack-file.js';
 import { freePort } from './free-port.js';
@@ -66,6 +67,8 @@ export async function stackEnvironment(): Promise<Record<string, string> & { DAT
   names.push('TEMPORAL_PORT', 'TEMPORAL_UI_PORT', 'POSTGRES_PORT');
   for (const name of names) ports[name] = String(await freePort());
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'order-saga-stack-')));
+  // Where root runs the tests, Postgres runs as another user and must get through.
+  await chmod(folder, 0o711);
   const { path } = await temporalCli();
   return {
     ...ports,
@@ -79,6 +82,13 @@ export async function stackEnvironment(): Promise<Record<string, string> & { DAT
 /** What `stackEnvironment` made for this data folder. */
 export function folderOf(env: { readonly DATA_DIR: string }): string {
   return dirname(env.DATA_DIR);
+}
+
+/** Removes all that a stack of this environment has kept, wherever it had to keep it. */
+export async function removeFolders(env: { readonly DATA_DIR: string }): Promise<void> {
+  for (const folder of [folderOf(env), folderElsewhere(env.DATA_DIR)]) {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 export async function stackOf(dataDir: string): Promise<Stack> {
