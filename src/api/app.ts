@@ -8,6 +8,7 @@ import type { HttpApp } from '../http/app.js';
 import { createHealer } from '../orders/heal-order.js';
 import { createOpenOrderStore } from '../store/open-orders.js';
 import { createOrderStore } from '../store/orders.js';
+import type { OutcomeFeed } from '../store/outcome-feed.js';
 import { createAuthentication } from './auth.js';
 import { addHealthRoutes } from './health.js';
 import { createClaims } from './idempotency/claims.js';
@@ -34,6 +35,7 @@ export interface ApiDependencies {
   readonly config: ApiConfig;
   readonly logger: FastifyBaseLogger;
   readonly pool: pg.Pool;
+  readonly outcomes: OutcomeFeed;
   readonly client: Client;
   readonly namespace: string;
   /** Comes when the process is to stop. */
@@ -46,8 +48,9 @@ export interface ApiDependencies {
  * @throws ConfigError where the tokens are not usable.
  */
 export function buildApp(dependencies: ApiDependencies): HttpApp {
-  const { config, logger, pool, client, namespace, draining } = dependencies;
+  const { config, logger, pool, outcomes, client, namespace, draining } = dependencies;
   const { taskQueue, waitSeconds, temporalUiUrl } = config;
+  const claims = createClaims(pool);
   const store = createOrderStore(pool);
   const openOrders = createOpenOrderStore(pool);
   const limits = limitsOf(config);
@@ -64,13 +67,13 @@ export function buildApp(dependencies: ApiDependencies): HttpApp {
     addProblemRoutes(app);
     addOrderRoutes(app, {
       authentication,
-      entry: createEntry({ claims: createClaims(pool), client }),
+      entry: createEntry({ claims, client }),
       store,
       openOrders,
       healer,
       placeOrder: { store, taskQueue, limits },
       documents: { client, namespace, temporalUiUrl },
-      waiting: createWaiting(client, draining),
+      waiting: createWaiting(claims, outcomes, draining),
       waitSeconds,
     });
     addOrderActionRoutes(app, { authentication, client, openOrders, healer });

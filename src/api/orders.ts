@@ -4,7 +4,6 @@ import type { HttpApp } from '../http/app.js';
 import { readIdempotencyKey } from '../http/idempotency-key.js';
 import { Problem } from '../http/problem.js';
 import { PROTOCOL_PROBLEMS } from '../http/protocol-problems.js';
-import { repairWorkflowId } from '../domain/place-order.js';
 import type { Healer } from '../orders/heal-order.js';
 import type { OpenOrderStore } from '../store/open-orders.js';
 import type { OrderRow, OrderStore } from '../store/orders.js';
@@ -176,9 +175,7 @@ async function waitAndAnswer(
 ): Promise<FastifyReply> {
   if (preference !== undefined) void reply.header('preference-applied', preference.applied);
   const seconds = preference?.waitSeconds ?? waitSeconds;
-  // The workflow of an abandoned order has nothing more to say: its repair has.
-  const workflowId = kind === 'abandoned' ? repairWorkflowId(resourceId) : intent.workflowId;
-  if (await waiting.untilCompleted(workflowId, seconds, reply.raw)) {
+  if (await waiting.untilAnswered(intent, seconds, reply.raw)) {
     const settled = await entry.settle(intent, operation, resourceId);
     if (settled.kind === 'answered') return sendAnswer(reply, settled.answer, kind !== 'started');
   }

@@ -2,6 +2,7 @@ import { ConfigError, configOfProcess, required, processEnvironment } from '../c
 import { serve } from '../http/serve.js';
 import { createLogger } from '../logger.js';
 import { createPool } from '../postgres/pool.js';
+import { listenForOutcomes } from '../store/outcome-feed.js';
 import { connectTemporal, temporalConfig } from '../temporal/connect.js';
 import { keepRegistering } from '../temporal/search-attributes.js';
 import { buildApp } from './app.js';
@@ -24,15 +25,27 @@ async function run(): Promise<void> {
   if (config.apiKeys.length === 0) {
     throw new ConfigError(['API_KEYS must be set: tenant:token pairs, comma-separated.']);
   }
+  const connectionString = required('DATABASE_URL', config.databaseUrl);
   const pool = createPool({
-    connectionString: required('DATABASE_URL', config.databaseUrl),
+    connectionString,
     max: POOL_SIZE,
     applicationName: 'order-saga api',
     onIdleError: (err) => logger.warn({ err }, 'lost an idle connection to Postgres'),
   });
   const { client, namespace, close } = connectTemporal(temporalConfig(processEnvironment()));
+  const outcomes = listenForOutcomes(connectionString, (err) => {
+    logger.warn({ err }, 'lost the feed of outcomes: looking at the rows meanwhile');
+  });
   const stopping = new AbortController();
-  const app = buildApp({ config, logger, pool, client, namespace, draining: stopping.signal });
+  const app = buildApp({
+    config,
+    logger,
+    pool,
+    outcomes,
+    client,
+    namespace,
+    draining: stopping.signal,
+  });
   const registering = keepRegistering(client.connection, namespace, logger, stopping.signal);
   await serve(app, {
     host: config.host,
@@ -42,7 +55,7 @@ async function run(): Promise<void> {
     close: async () => {
       stopping.abort();
       await registering;
-      await Promise.all([pool.end(), close()]);
+      await Promise.all([pool.end(), outcomes.close(), close()]);
     },
   });
 }

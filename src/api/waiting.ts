@@ -1,51 +1,71 @@
 import type { ServerResponse } from 'node:http';
-import type { Client } from '@temporalio/client';
-import { waitForResult } from './idempotency/start-once.js';
+import type { OutcomeFeed } from '../store/outcome-feed.js';
+import type { Claims, Intent } from './idempotency/claims.js';
 
-/** 1 s beyond the wait, for a call that the end of the wait did not reach. */
-const CALL_MARGIN_MS = 1_000;
+/** 1 s between looks at the row, in case that the feed missed something: a lost connection, a failover. */
+const LOOK_INTERVAL_MS = 1_000;
 
 export interface Waiting {
   /**
-   * Waits for the end of a workflow.
+   * Waits for the saved answer of an intent.
    *
+   * @param workflowId whose outcome it will be: the intent's own workflow, or a repair's order.
    * @param seconds 0 does not wait at all.
    * @param response a client that goes away is not waited for.
-   * @returns whether the workflow completed; false at the end of the time, and at once in a drain.
+   * @returns whether it is saved; false at the end of the time, and at once in a drain.
    */
-  readonly untilCompleted: (
-    workflowId: string,
+  readonly untilAnswered: (
+    intent: Intent,
     seconds: number,
     response: ServerResponse,
   ) => Promise<boolean>;
 }
 
 /**
- * Holds requests that wait for their workflow.
+ * Holds requests that wait for their order's end.
+ *
+ * They wait for the saved answer, not for the workflow's result: the answer is final with its row, some
+ * round trips before the workflow is closed, and waiting costs Temporal nothing.
  *
  * @param draining comes when the process is to stop: every waiting request is then answered at once.
  */
-export function createWaiting(client: Client, draining: AbortSignal): Waiting {
-  const waits = new Set<AbortController>();
+export function createWaiting(claims: Claims, feed: OutcomeFeed, draining: AbortSignal): Waiting {
+  const waits = new Set<() => void>();
   // One listener for all: a signal that lives as long as the process must not gather one a request.
   draining.addEventListener('abort', () => {
-    for (const wait of waits) wait.abort();
+    for (const end of waits) end();
   });
+
   return {
-    untilCompleted: async (workflowId, seconds, response) => {
-      if (seconds === 0 || draining.aborted || response.destroyed) return false;
-      const wait = new AbortController();
-      const end = (): void => wait.abort();
-      const timer = setTimeout(end, seconds * 1_000);
-      waits.add(wait);
-      response.on('close', end);
-      try {
-        const limitMs = seconds * 1_000 + CALL_MARGIN_MS;
-        return await waitForResult(client, workflowId, wait.signal, limitMs);
-      } finally {
-        clearTimeout(timer);
-        waits.delete(wait);
-        response.off('close', end);
+    untilAnswered: (intent, seconds, response) => {
+      if (seconds === 0 || draining.aborted || response.destroyed) return Promise.resolve(false);
+      return new Promise((resolve) => {
+        const settle = (answered: boolean): void => {
+          clearTimeout(limit);
+          clearInterval(look);
+          waits.delete(end);
+          response.off('close', end);
+          forget();
+          resolve(answered);
+        };
+        const end = (): void => settle(false);
+        const limit = setTimeout(end, seconds * 1_000);
+        const look = setInterval(
+          () => void lookAtRow().then((saved) => saved && settle(true)),
+          LOOK_INTERVAL_MS,
+        );
+        waits.add(end);
+        response.on('close', end);
+        const forget = feed.onSaved(intent.workflowId, () => settle(true));
+      });
+
+      async function lookAtRow(): Promise<boolean> {
+        try {
+          return (await claims.find(intent))?.kind === 'answered';
+        } catch {
+          // Postgres is away: the wait goes on, and ends at its time at the latest.
+          return false;
+        }
       }
     },
   };

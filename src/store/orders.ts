@@ -3,6 +3,7 @@ import { answerOf } from '../domain/outcome.js';
 import type { CancelReason, OrderOutcome } from '../domain/outcome.js';
 import type { Order, OrderItem, OrderStatus, StepRecord } from '../domain/order.js';
 import type { ClaimRef } from '../domain/place-order.js';
+import { OUTCOME_CHANNEL } from './outcome-feed.js';
 
 /** What was decided about an order, once and for all; who comes second follows it. */
 export type Decision =
@@ -222,7 +223,7 @@ const RECORD_ATTENTION = `
  * The order row decides; the claim is completed only where it decided for this outcome. A claim completed
  * before is left alone: an answer that was given once is never changed.
  *
- * A final row keeps its state; one that was decided otherwise keeps all. The reason may still change on the
+ * Whoever waits for the answer is told at the commit. A final row keeps its state; one that was decided otherwise keeps all. The reason may still change on the
  * way from "undoing" to "undone": an operator may have resolved the undo.
  */
 const SAVE_OUTCOME = `
@@ -263,5 +264,6 @@ const SAVE_OUTCOME = `
   unused as (
     delete from orders where tenant = $2 and workflow_id = $3 and order_id <> $1
       and decision is null and exists (select from saved)
-  )
-  select decision, reason from ended`;
+  ),
+  told as (select pg_notify('${OUTCOME_CHANNEL}', $3) from saved)
+  select decision, reason, (select count(*) from told) as told from ended`;

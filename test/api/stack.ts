@@ -11,6 +11,7 @@ import type { ApiConfig } from '../../src/api/app.js';
 import { FAILURES } from '../../src/domain/failures.js';
 import type { HttpApp } from '../../src/http/app.js';
 import { createOrderStore } from '../../src/store/orders.js';
+import { listenForOutcomes } from '../../src/store/outcome-feed.js';
 import { connectTemporal } from '../../src/temporal/connect.js';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.js';
 import { createDatabase } from '../support/postgres.js';
@@ -66,7 +67,16 @@ export async function startApi(options: StackOptions = {}) {
   const logLines: string[] = [];
   const logger = pino({ level: 'debug' }, { write: (line) => void logLines.push(line) });
   const { client, namespace } = temporal;
-  const app = buildApp({ config, logger, pool, client, namespace, draining: draining.signal });
+  const outcomes = listenForOutcomes(database.url, () => undefined);
+  const app = buildApp({
+    config,
+    logger,
+    pool,
+    outcomes,
+    client,
+    namespace,
+    draining: draining.signal,
+  });
   await app.ready();
   let stopWorker: (() => Promise<void>) | undefined;
 
@@ -95,7 +105,7 @@ export async function startApi(options: StackOptions = {}) {
       draining.abort();
       await app.close();
       await stopWorker?.();
-      await Promise.all([temporal.close(), direct.close()]);
+      await Promise.all([outcomes.close(), temporal.close(), direct.close()]);
       if (pool !== database.pool) await pool.end();
       await database.drop();
     },

@@ -106,36 +106,6 @@ export function lookUp(client: Client, workflowId: string): Promise<LookUp> {
   });
 }
 
-/**
- * Waits until a workflow ends or the signal comes, whichever is first. Never throws: the workflow is
- * started for good, so whatever hinders the waiting is no reason for an error.
- *
- * @param limitMs frees what is left of a call whose abort was lost; at least as long as the signal waits.
- * @returns whether it completed, with a result to be read.
- */
-export async function waitForResult(
-  client: Client,
-  workflowId: string,
-  signal: AbortSignal,
-  limitMs: number,
-): Promise<boolean> {
-  if (signal.aborted) return false;
-  // Raced, as an abort does not reach a call that the client is about to retry.
-  const aborted = new Promise<false>((resolve) => {
-    signal.addEventListener('abort', () => resolve(false), { once: true });
-  });
-  const { connection } = client;
-  const completed = connection
-    .withDeadline(Date.now() + limitMs, () =>
-      connection.withAbortSignal(signal, () => client.workflow.result(workflowId)),
-    )
-    .then(
-      () => true,
-      () => false,
-    );
-  return Promise.race([completed, aborted]);
-}
-
 async function tryStart(client: Client, start: Start): Promise<boolean> {
   const { workflowType, memo, ...options } = start;
   try {
