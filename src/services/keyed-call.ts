@@ -87,7 +87,7 @@ async function answerLate(
       held.done();
     }
   }
-  // A refusal is no effect, but its answer is lost or late just the same.
+  // A refusal is no effect, but its answer is lost or late all the same.
   const [settled] = await Promise.allSettled([takeEffect()]);
   if (fault.kind === 'drop-after') return end.cut();
   if (fault.kind === 'delay-after') await faults.delay(fault.delayMs);
