@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ALL_PROBLEMS } from '../src/api/problems.js';
+import packageJson from '../package.json' with { type: 'json' };
+
+/** 250 lines, statements of SQL among them: a longer file has more than one job. */
+const MAX_LINES = 250;
+
+/** Read by `@temporalio/envconfig`, not by us. */
+const OF_ENVCONFIG = [
+  'TEMPORAL_API_KEY',
+  'TEMPORAL_CONFIG_FILE',
+  'TEMPORAL_PROFILE',
+  'TEMPORAL_TLS',
+];
+
+/** Written apart, as this file is searched too. */
+const LEFT_UNDONE = new RegExp(`\\b(${['TO' + 'DO', 'FIX' + 'ME', 'X' + 'XX'].join('|')})\\b`);
+const BELITTLING = /\b(simply|just|easy|obviously)\b/i;
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const files = listFiles();
+const read = (file: string): string => readFileSync(join(root, file), 'utf8');
+const readme = read('README.md');
+
+describe('the house is tidy:', () => {
+  it('nothing is marked as left undone', () => {
+    assert.deepEqual(linesWith(LEFT_UNDONE, within('src/', 'test/', 'bench/')), []);
+  });
+
+  it('no text calls a thing simple', () => {
+    const texts = files.filter((file) => file === 'README.md' || /^docs\/.*\.md$/.test(file));
+    const comment = new RegExp(`(?:^\\s*(?:/\\*\\*?|\\*|//)|\\s// ).*${BELITTLING.source}`, 'i');
+
+    assert.ok(texts.length >= 3);
+    assert.deepEqual(linesWith(BELITTLING, texts), []);
+    assert.deepEqual(linesWith(comment, within('src/')), []);
+  });
+
+  it(`no source file has more than ${MAX_LINES} lines`, () => {
+    const long = within('src/').filter(
+      (file) => read(file).trimEnd().split('\n').length > MAX_LINES,
+    );
+
+    assert.deepEqual(long, []);
+  });
+
+  it('.env.example has the variables that are read, and no others', () => {
+    const known = namesIn(
+      read('src/config.ts'),
+      /'([A-Z][A-Z0-9_]*_[A-Z0-9_]+|HOST|PORT|FAULTS)'/g,
+    );
+    const shown = namesIn(read('.env.example'), /^(?:# )?([A-Z][A-Z0-9_]*)=/gm);
+
+    assert.ok(known.length > 20);
+    assert.deepEqual(shown, [...known, ...OF_ENVCONFIG].sort());
+  });
+
+  it('only the configuration and the launcher read the environment', () => {
+    const others = within('src/', 'bench/').filter(
+      (file) => file !== 'src/config.ts' && !file.startsWith('src/embedded/'),
+    );
+
+    assert.ok(others.length > 50);
+    assert.deepEqual(linesWith(/process\.env\b/, others), []);
+  });
+
+  it('every problem has a title, a detail and the status of an error', () => {
+    const bad = [...ALL_PROBLEMS.values()].filter(
+      ({ status, title, detail }) =>
+        title.trim() === '' || detail.trim() === '' || status < 400 || status > 599,
+    );
+
+    assert.ok(ALL_PROBLEMS.size > 20);
+    assert.deepEqual(bad, []);
+  });
+});
+
+describe('the README agrees with the repository:', () => {
+  it('every promise names a test that is there', () => {
+    const rows = [...readme.matchAll(/^\|.*\| `(test\/[^`]+)` › (.+?) +\|$/gm)];
+    const missing = rows.filter(
+      ([, file = '', title = '']) => !existsSync(join(root, file)) || !hasTest(read(file), title),
+    );
+
+    assert.ok(rows.length >= 20);
+    assert.deepEqual(
+      missing.map(([row]) => row),
+      [],
+    );
+  });
+
+  it('every promise test file stands behind a row', () => {
+    const unnamed = within('test/promises/').filter((file) => !readme.includes(`\`${file}\``));
+
+    assert.deepEqual(unnamed, []);
+  });
+
+  it('every script that it names is there', () => {
+    const scripts = namesIn(readme, /npm run ([a-z][a-z:]*)/g);
+
+    assert.ok(scripts.length > 5);
+    assert.deepEqual(
+      scripts.filter((name) => !(name in packageJson.scripts)),
+      [],
+    );
+  });
+
+  it('every file that it links to is there', () => {
+    const links = namesIn(readme, /\]\((?!https?:)([^)#]+)\)/g);
+
+    assert.ok(links.length > 3);
+    assert.deepEqual(
+      links.filter((path) => !existsSync(join(root, path))),
+      [],
+    );
+  });
+});
+
+/** The files under version control; all, where there is no git, as in an unpacked archive. */
+function listFiles(): readonly string[] {
+  try {
+    const listed = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' });
+    // Listed and deleted is possible in a work tree.
+    return listed.split('\0').filter((file) => file !== '' && existsSync(join(root, file)));
+  } catch {
+    return ['src', 'test', 'bench', 'docs', 'migrations']
+      .flatMap((folder) =>
+        readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+          .filter((entry) => entry.isFile())
+          .map((entry) => join(entry.parentPath, entry.name).slice(root.length)),
+      )
+      .concat('README.md');
+  }
+}
+
+function within(...folders: string[]): readonly string[] {
+  return files.filter(
+    (file) => /\.[jt]s$/.test(file) && folders.some((folder) => file.startsWith(folder)),
+  );
+}
+
+function linesWith(pattern: RegExp, among: readonly string[]): readonly string[] {
+  return among.flatMap((file) =>
+    read(file)
+      .split('\n')
+      .flatMap((line, index) =>
+        pattern.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [],
+      ),
+  );
+}
+
+/** What a pattern's first group catches, each once, sorted. */
+function namesIn(text: string, pattern: RegExp): string[] {
+  return [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))].sort();
+}
+
+/** Whether a file has a test or a suite of this title; `${…}` in a title stands for any words. */
+function hasTest(source: string, title: string): boolean {
+  return [...source.matchAll(/\b(?:it|describe)\(\s*(['"`])(.*?)\1,/g)].some(
+    ([, quote, text = '']) => {
+      const parts = quote === '`' ? text.split(/\$\{[^}]*\}/) : [text];
+      const escaped = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+      return new RegExp(`^${escaped.join('.+')}$`).test(title);
+    },
+  );
+}
