@@ -17,6 +17,12 @@ const OF_ENVCONFIG = [
   'TEMPORAL_TLS',
 ];
 
+/** 120 columns of a comment, which Prettier does not wrap as it wraps code, at 100. */
+const MAX_COLUMNS = 120;
+
+/** Folders that would take anything. */
+const DRAWERS = /(^|\/)(utils?|helpers?|common|types|lib|misc)\//;
+
 /** Written apart, as this file is searched too. */
 const LEFT_UNDONE = new RegExp(`\\b(${['TO' + 'DO', 'FIX' + 'ME', 'X' + 'XX'].join('|')})\\b`);
 const BELITTLING = /\b(simply|just|easy|obviously)\b/i;
@@ -32,7 +38,7 @@ describe('the house is tidy:', () => {
   });
 
   it('no text calls a thing simple', () => {
-    const texts = files.filter((file) => file === 'README.md' || /^docs\/.*\.md$/.test(file));
+    const texts = files.filter((file) => /^(README|CHANGELOG|docs\/.*)\.md$/.test(file));
     const comment = new RegExp(`(?:^\\s*(?:/\\*\\*?|\\*|//)|\\s// ).*${BELITTLING.source}`, 'i');
 
     assert.ok(texts.length >= 3);
@@ -46,6 +52,19 @@ describe('the house is tidy:', () => {
     );
 
     assert.deepEqual(long, []);
+  });
+
+  it(`no comment is wider than ${MAX_COLUMNS} columns`, () => {
+    const wide = new RegExp(`^(?=\\s*(?:/\\*\\*?|\\*|//) ).{${MAX_COLUMNS + 1},}$`);
+
+    assert.deepEqual(linesWith(wide, within('src/', 'test/', 'bench/')), []);
+  });
+
+  it('every folder has one job that its name says', () => {
+    assert.deepEqual(
+      files.filter((file) => DRAWERS.test(file)),
+      [],
+    );
   });
 
   it('.env.example has the variables that are read, and no others', () => {
@@ -109,6 +128,24 @@ describe('the README agrees with the repository:', () => {
     );
   });
 
+  it('every folder of its table is there, and every folder of the sources is in it', () => {
+    const rows = readme.split('## Where everything lives')[1]?.split('\n## ')[0] ?? '';
+    const named = namesIn(rows, /`((?:src|test|migrations)[a-z/-]*)`/g);
+    const sources = readdirSync(join(root, 'src'), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => `src/${name}`);
+
+    assert.ok(sources.length > 5);
+    assert.deepEqual(
+      named.filter((path) => !existsSync(join(root, path))),
+      [],
+    );
+    assert.deepEqual(
+      sources.filter((path) => !named.includes(path)),
+      [],
+    );
+  });
+
   it('every file that it links to is there', () => {
     const links = namesIn(readme, /\]\((?!https?:)([^)#]+)\)/g);
 
@@ -133,7 +170,7 @@ function listFiles(): readonly string[] {
           .filter((entry) => entry.isFile())
           .map((entry) => join(entry.parentPath, entry.name).slice(root.length)),
       )
-      .concat('README.md');
+      .concat('README.md', 'CHANGELOG.md');
   }
 }
 
