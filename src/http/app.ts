@@ -18,7 +18,10 @@ import { PROTOCOL_PROBLEMS } from './protocol-problems.js';
 
 export const BODY_LIMIT_BYTES = 65_536;
 
-/** 10 s for a whole request: our largest body fits a slow line; without it a dribbling client holds a socket for ever. */
+/**
+ * 10 s for a whole request: our largest body fits a slow line; without it a dribbling client holds a socket
+ * for ever.
+ */
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Idle keep-alive connections: longer than a load balancer's 60 s, so that it, not we, closes first. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;

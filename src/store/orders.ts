@@ -223,8 +223,9 @@ const RECORD_ATTENTION = `
  * The order row decides; the claim is completed only where it decided for this outcome. A claim completed
  * before is left alone: an answer that was given once is never changed.
  *
- * Whoever waits for the answer is told at the commit. A final row keeps its state; one that was decided otherwise keeps all. The reason may still change on the
- * way from "undoing" to "undone": an operator may have resolved the undo.
+ * Whoever waits for the answer is told at the commit. A final row keeps its state; one that was decided
+ * otherwise keeps all. The reason may still change on the way from "undoing" to "undone": an operator may
+ * have resolved the undo.
  */
 const SAVE_OUTCOME = `
   with input as (
