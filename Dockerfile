@@ -27,5 +27,6 @@ COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY migrations ./migrations
 COPY deploy/app ./deploy/app
-USER node
+# `node`, by number: an orchestrator that demands "not root" can't look names up.
+USER 1000:1000
 CMD ["node", "dist/api/server.js"]

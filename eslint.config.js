@@ -38,6 +38,12 @@ export default tseslint.config(
   },
   { files: ['**/*.js'], ...tseslint.configs.disableTypeChecked },
   {
+    files: ['deploy/**'],
+    languageOptions: {
+      globals: { process: 'readonly', fetch: 'readonly', AbortSignal: 'readonly' },
+    },
+  },
+  {
     files: ['src/embedded/**', 'bench/**', 'src/postgres/run-migrations.ts'],
     rules: { 'no-console': 'off' },
   },

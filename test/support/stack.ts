@@ -11,6 +11,7 @@ import { Client, Connection } from '@temporalio/client';
 import type pg from 'pg';
 import type { RoleName } from '../../src/embedded/stack-file.js';
 import { createPool } from '../../src/postgres/pool.js';
+import { createNamespace } from '../cluster/namespace.js';
 import { freePort } from './free-port.js';
 import { folderOf, stackEnvironment, stackOf } from './launched-stack.js';
 import { until } from './until.js';
@@ -123,11 +124,13 @@ export async function startStack(
   building ??= promisify(execFile)('npm', ['run', '--silent', 'build'], { cwd: ROOT });
   await building;
   const base = await stackEnvironment();
-  const env = { ...base, ...settings };
+  const env = { ...base, ...(await clusterEnvironment()), ...settings };
   const apiUrl = `http://127.0.0.1:${env['PORT'] ?? ''}`;
   const extra: ChildProcess[] = [];
   let launcher = await launch(env, apiUrl);
-  const connection = Connection.lazy({ address: `127.0.0.1:${env['TEMPORAL_PORT'] ?? ''}` });
+  const connection = Connection.lazy({
+    address: env['TEMPORAL_ADDRESS'] ?? `127.0.0.1:${env['TEMPORAL_PORT'] ?? ''}`,
+  });
 
   const ordersPool = createPool({
     connectionString: (await stackOf(base.DATA_DIR)).env['DATABASE_URL'] ?? '',
@@ -141,7 +144,7 @@ export async function startStack(
     ordersPool,
     payment: probe(`http://127.0.0.1:${env['PAYMENT_PORT'] ?? ''}`),
     inventory: probe(`http://127.0.0.1:${env['INVENTORY_PORT'] ?? ''}`),
-    temporal: new Client({ connection }),
+    temporal: new Client({ connection, namespace: env['TEMPORAL_NAMESPACE'] ?? 'default' }),
     post: (body, options = {}) => post(options.api ?? apiUrl, body, options),
     send: async (path, { token = 'demo-token', body } = {}) =>
       toWireAnswer(
@@ -197,6 +200,13 @@ export async function startStack(
   };
   stacks.add(stack);
   return stack;
+}
+
+/** `npm run test:cluster` has a Temporal server of its own: a stack joins it with a namespace for itself. */
+async function clusterEnvironment(): Promise<Record<string, string>> {
+  const address = process.env['CLUSTER_TEMPORAL_ADDRESS'];
+  if (address === undefined) return {};
+  return { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: await createNamespace(address) };
 }
 
 async function launch(env: Record<string, string>, apiUrl: string): Promise<ChildProcess> {
