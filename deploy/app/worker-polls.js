@@ -28,7 +28,9 @@ try {
   );
   // The SDK's default identity is pid@host.
   const ours = pollers.filter(({ identity }) => identity.endsWith(`@${hostname()}`));
-  const ages = ours.map(({ lastAccessTime }) => Date.now() - Number(lastAccessTime.seconds) * 1_000);
+  const ages = ours.map(
+    ({ lastAccessTime }) => Date.now() - Number(lastAccessTime.seconds) * 1_000,
+  );
   if (!ages.some((age) => age <= POLLER_AGE_MS)) {
     throw new Error(`no worker of ${hostname()} has polled ${taskQueue} of late`);
   }

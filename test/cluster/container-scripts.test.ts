@@ -23,7 +23,7 @@ describe('what the containers run beside the roles', () => {
   });
 
   it('calls a role unhealthy that refuses, and one that is not there', async () => {
-    await assert.rejects(run('ready.js', [`http://127.0.0.1:${env['PORT'] ?? ''}/orders`]), /401/);
+    await assert.rejects(run('ready.js', [`http://127.0.0.1:${env['PORT'] ?? ''}/nowhere`]), /404/);
     await assert.rejects(run('ready.js', [`http://127.0.0.1:${await freePort()}/readyz`]));
   });
 

@@ -25,6 +25,7 @@ const POLL_INTERVAL_MS = 100;
 
 export interface Servers {
   readonly temporalAddress: string;
+  readonly temporalPid: number;
   readonly databaseUrl: (name: Exclude<(typeof OWNERS)[number], 'temporal'>) => string;
   readonly stop: () => Promise<void>;
 }
@@ -51,9 +52,10 @@ export async function startServers(say: (line: string) => void): Promise<Servers
     say('setting up the schema of Temporal, and again, as every deployment does …');
     await runStep('deploy/temporal/setup-schema.sh', { env });
     await runStep('deploy/temporal/setup-schema.sh', { env });
-    await startTemporalServer(folder, env, cleanups, say);
+    const temporalPid = await startTemporalServer(folder, env, cleanups, say);
     return {
       temporalAddress: `127.0.0.1:${env['FRONTEND_GRPC_PORT'] ?? ''}`,
+      temporalPid,
       databaseUrl: (name) =>
         `postgres://${name}:${passwordOf(name)}@127.0.0.1:${postgres.port}/${name}`,
       stop,
@@ -153,7 +155,7 @@ async function startTemporalServer(
   env: Record<string, string>,
   cleanups: (() => Promise<unknown>)[],
   say: (line: string) => void,
-): Promise<void> {
+): Promise<number> {
   const program = join(folder, 'temporal-server');
   const dynamicConfig = env['DYNAMIC_CONFIG_FILE_PATH'] ?? '';
   const report = await runStep(program, { args: ['validate-dynamic-config', dynamicConfig], env });
@@ -172,6 +174,7 @@ async function startTemporalServer(
     }
     await sleep(POLL_INTERVAL_MS);
   }
+  return child.pid;
 }
 
 const passwordOf = (owner: (typeof OWNERS)[number]): string => `${owner}-local-only`;

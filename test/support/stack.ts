@@ -162,7 +162,8 @@ export async function startStack(
         await fetch(`${apiUrl}${path}`, { headers: { authorization: `Bearer ${token}` } }),
       ),
     pid: async (role) => {
-      const pid = (await stackOf(base.DATA_DIR)).roles[role]?.pid;
+      const { roles } = await stackOf(base.DATA_DIR);
+      const pid = roles[role]?.pid ?? (role === 'temporal' ? clusterPid() : undefined);
       assert.ok(pid !== undefined, `${role} has no process`);
       return pid;
     },
@@ -207,6 +208,12 @@ async function clusterEnvironment(): Promise<Record<string, string>> {
   const address = process.env['CLUSTER_TEMPORAL_ADDRESS'];
   if (address === undefined) return {};
   return { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: await createNamespace(address) };
+}
+
+/** That server may be halted and let go on, but not killed: no launcher starts it again. */
+function clusterPid(): number | undefined {
+  const pid = process.env['CLUSTER_TEMPORAL_PID'];
+  return pid === undefined ? undefined : Number(pid);
 }
 
 async function launch(env: Record<string, string>, apiUrl: string): Promise<ChildProcess> {
