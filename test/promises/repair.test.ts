@@ -69,7 +69,7 @@ describe('promise: nothing stays half done', () => {
     const { sagaId } = accepted.json;
 
     await stack.temporal.workflowService.deleteWorkflowExecution({
-      namespace: 'default',
+      namespace: stack.temporal.options.namespace,
       workflowExecution: { workflowId: String(sagaId) },
     });
     await stack.inventory.faults([]);
@@ -147,7 +147,7 @@ describe('promise: nothing stays half done', () => {
           () => resetToStart(workflowId),
           () =>
             stack.temporal.workflowService.deleteWorkflowExecution({
-              namespace: 'default',
+              namespace: stack.temporal.options.namespace,
               workflowExecution: { workflowId },
             }),
           () => stack.send(`/orders/${orderId}/cancel`),
@@ -164,7 +164,7 @@ describe('promise: nothing stays half done', () => {
     const { events } = await stack.temporal.workflow.getHandle(workflowId).fetchHistory();
     const task = events?.find(({ workflowTaskStartedEventAttributes: at }) => Boolean(at));
     await stack.temporal.workflowService.resetWorkflowExecution({
-      namespace: 'default',
+      namespace: stack.temporal.options.namespace,
       workflowExecution: { workflowId },
       reason: 'test',
       requestId: randomUUID(),
