@@ -24,8 +24,11 @@ const say = (line: string): void => {
   const seconds = ((Date.now() - started) / 1_000).toFixed(0);
   process.stdout.write(`[${seconds} s] ${line}\n`);
 };
-// A terminal's ctrl-c reaches the child that runs; it fails, and everything is stopped as at any failure.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => say(`${signal} …`));
+// A signal ends the step or the tests under way, and then everything is stopped as at any failure.
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => stopping.abort(new Error(`Stopped by ${signal}.`)));
+}
 
 let servers: Servers | undefined;
 try {
@@ -33,10 +36,12 @@ try {
   say('building the roles …');
   await runStep('npm', { args: ['run', '--silent', 'build'], env: process.env });
   servers = await startServers(say);
+  stopping.signal.throwIfAborted();
   await migrate(servers);
   say('waiting for the Temporal server …');
   // The first one waits until it serves; each stack of the tests makes its own.
   await createNamespace(servers.temporalAddress);
+  stopping.signal.throwIfAborted();
   process.exitCode = await mocha(servers);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
@@ -87,6 +92,8 @@ async function mocha({ temporalAddress, temporalPid }: Servers): Promise<number>
     },
     stdio: 'inherit',
   });
+  stopping.signal.addEventListener('abort', () => child.kill('SIGINT'));
   const [code] = (await once(child, 'exit')) as [number | null];
+  stopping.signal.throwIfAborted();
   return code ?? 1;
 }
