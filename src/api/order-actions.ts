@@ -1,7 +1,7 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { OrderRow } from '../store/orders.js';
+import type { OrderRow } from '../store/order-rows.js';
 import { RESOLVE_UNDO, RETRY_UNDO } from '../domain/place-order.js';
 import type { OperatorCommand } from '../domain/place-order.js';
 import { RETRY_AFTER_SECONDS } from '../http/app.js';

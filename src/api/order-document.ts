@@ -3,7 +3,7 @@ import { isFinal } from '../domain/order.js';
 import { ORDER_PROGRESS } from '../domain/place-order.js';
 import type { OrderProgress } from '../domain/place-order.js';
 import { pendingSteps } from '../domain/steps.js';
-import type { OrderRow } from '../store/orders.js';
+import type { OrderRow } from '../store/order-rows.js';
 import { withinTimeLimit } from '../temporal/time-limit.js';
 
 /** 500 ms: the row has the answer; a worker that is slower than this only keeps the reader waiting. */

@@ -2,7 +2,7 @@ import { stepsAfter } from '../domain/steps.js';
 import type { Order } from '../domain/order.js';
 import type { Limits } from '../domain/place-order.js';
 import { asOutcome, orderStart } from '../orders/order-start.js';
-import { orderInsert } from '../store/orders.js';
+import { orderInsert } from '../store/order-rows.js';
 import type { OrderStore } from '../store/orders.js';
 import type { Companion, Intent } from './idempotency/claims.js';
 import type { Operation } from './idempotency/enter.js';

@@ -50,13 +50,14 @@ export function createWaiting(claims: Claims, feed: OutcomeFeed, draining: Abort
         };
         const end = (): void => settle(false);
         const limit = setTimeout(end, seconds * 1_000);
-        const look = setInterval(
-          () => void lookAtRow().then((saved) => saved && settle(true)),
-          LOOK_INTERVAL_MS,
-        );
+        const lookAndSettle = (): void => {
+          void lookAtRow().then((saved) => saved && settle(true));
+        };
+        const look = setInterval(lookAndSettle, LOOK_INTERVAL_MS);
         waits.add(end);
         response.on('close', end);
-        const forget = feed.onSaved(intent.workflowId, () => settle(true));
+        // The word may be about an earlier order of the same key, so the row decides.
+        const forget = feed.onSaved(intent.workflowId, lookAndSettle);
       });
 
       async function lookAtRow(): Promise<boolean> {

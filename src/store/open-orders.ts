@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import type { Order, OrderStatus } from '../domain/order.js';
 import type { ClaimRef } from '../domain/place-order.js';
-import { ORDER_COLUMNS, orderInsert, toOrderRow } from './orders.js';
-import type { OrderRow, Row } from './orders.js';
+import { ORDER_COLUMNS, orderInsert, toOrderRow } from './order-rows.js';
+import type { OrderRow, Row } from './order-rows.js';
 
 /** An order that has not ended, with what it takes to drive it on. */
 export interface OpenOrder extends OrderRow {

@@ -5,6 +5,7 @@ import { freePort } from '../support/free-port.js';
 /** A line to a server that a test can cut and mend, to see what we do without it. */
 export interface TcpProxy {
   readonly port: number;
+  /** Lets connections through; nothing changes where it does already. */
   readonly open: () => Promise<void>;
   /** Cuts every connection; new ones are refused. */
   readonly cut: () => Promise<void>;
@@ -23,6 +24,7 @@ export async function createTcpProxy(host: string, port: number): Promise<TcpPro
   return {
     port: own,
     open: async () => {
+      if (server !== undefined) return;
       server = createServer((client) => {
         const upstream = connect(port, host);
         hold(client);
