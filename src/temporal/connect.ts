@@ -2,6 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
 import type { Environment } from '../config.js';
+import { callsToEnd } from './time-limit.js';
 
 /** 100 ms, then doubling to one second: a Temporal that is back must be used again at once, not in two minutes. */
 const FIRST_RECONNECT_MS = 100;
@@ -18,6 +19,9 @@ export function temporalConfig(env: Environment): ClientConnectConfig {
   );
   return loadClientConnectConfig({ overrideEnvVars });
 }
+
+/** 5 s for calls that were given up, which end with their next retry; a drain must not last longer for them. */
+const CLOSE_LIMIT_MS = 5_000;
 
 export interface Temporal {
   readonly client: Client;
@@ -44,6 +48,9 @@ export function connectTemporal(config: ClientConnectConfig): Temporal {
   return {
     client: new Client({ connection, namespace }),
     namespace,
-    close: () => connection.close(),
+    close: async () => {
+      await callsToEnd(connection, CLOSE_LIMIT_MS);
+      await connection.close();
+    },
   };
 }
