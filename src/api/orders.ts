@@ -169,17 +169,15 @@ async function answer(
 }
 
 async function waitAndAnswer(
-  { entry, waiting, waitSeconds }: OrderRouteDependencies,
-  { intent, operation, preference }: Placing,
+  { waiting, waitSeconds }: OrderRouteDependencies,
+  { intent, preference }: Placing,
   { kind, resourceId }: Extract<Entered, { kind: 'started' | 'running' | 'abandoned' }>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   if (preference !== undefined) void reply.header('preference-applied', preference.applied);
   const seconds = preference?.waitSeconds ?? waitSeconds;
-  if (await waiting.untilAnswered(intent, seconds, reply.raw)) {
-    const settled = await entry.settle(intent, operation, resourceId);
-    if (settled.kind === 'answered') return sendAnswer(reply, settled.answer, kind !== 'started');
-  }
+  const saved = await waiting.untilAnswered(intent, seconds, reply.raw);
+  if (saved !== undefined) return sendAnswer(reply, saved, kind !== 'started');
   return reply
     .code(202)
     .headers(comeBack(resourceId))

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { OutcomeFeed } from '../store/outcome-feed.js';
-import type { Claims, Intent } from './idempotency/claims.js';
+import type { Answer, Claims, Intent } from './idempotency/claims.js';
 
 /** 1 s between looks at the row, in case that the feed missed something: a lost connection, a failover. */
 const LOOK_INTERVAL_MS = 1_000;
@@ -12,13 +12,13 @@ export interface Waiting {
    * @param workflowId whose outcome it will be: the intent's own workflow, or a repair's order.
    * @param seconds 0 does not wait at all.
    * @param response a client that goes away is not waited for.
-   * @returns whether it is saved; false at the end of the time, and at once in a drain.
+   * @returns the answer; undefined at the end of the time, and at once in a drain.
    */
   readonly untilAnswered: (
     intent: Intent,
     seconds: number,
     response: ServerResponse,
-  ) => Promise<boolean>;
+  ) => Promise<Answer | undefined>;
 }
 
 /**
@@ -38,20 +38,21 @@ export function createWaiting(claims: Claims, feed: OutcomeFeed, draining: Abort
 
   return {
     untilAnswered: (intent, seconds, response) => {
-      if (seconds === 0 || draining.aborted || response.destroyed) return Promise.resolve(false);
+      if (seconds === 0 || draining.aborted || response.destroyed)
+        return Promise.resolve(undefined);
       return new Promise((resolve) => {
-        const settle = (answered: boolean): void => {
+        const settle = (answer: Answer | undefined): void => {
           clearTimeout(limit);
           clearInterval(look);
           waits.delete(end);
           response.off('close', end);
           forget();
-          resolve(answered);
+          resolve(answer);
         };
-        const end = (): void => settle(false);
+        const end = (): void => settle(undefined);
         const limit = setTimeout(end, seconds * 1_000);
         const lookAndSettle = (): void => {
-          void lookAtRow().then((saved) => saved && settle(true));
+          void lookAtRow().then((answer) => answer && settle(answer));
         };
         const look = setInterval(lookAndSettle, LOOK_INTERVAL_MS);
         waits.add(end);
@@ -60,12 +61,13 @@ export function createWaiting(claims: Claims, feed: OutcomeFeed, draining: Abort
         const forget = feed.onSaved(intent.workflowId, lookAndSettle);
       });
 
-      async function lookAtRow(): Promise<boolean> {
+      async function lookAtRow(): Promise<Answer | undefined> {
         try {
-          return (await claims.find(intent))?.kind === 'answered';
+          const claim = await claims.find(intent);
+          return claim?.kind === 'answered' ? claim.answer : undefined;
         } catch {
           // Postgres is away: the wait goes on, and ends at its time at the latest.
-          return false;
+          return undefined;
         }
       }
     },

@@ -107,6 +107,8 @@ function serverArguments(options: TemporalOptions): readonly string[] {
           ...['--db-filename', options.dbFilename],
           // As durable as the default journal, at half the cost.
           ...['--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=FULL'],
+          // 40 MB of log between checkpoints instead of 4: at each one every order stands still.
+          ...['--sqlite-pragma', 'wal_autocheckpoint=10000'],
         ];
   return [
     ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(options.port)],

@@ -45,7 +45,7 @@ export type Entry = ReturnType<typeof createEntry>;
  * between heals with the next one.
  */
 export function createEntry({ claims, client }: EntryDependencies) {
-  return { enter, settle };
+  return { enter };
 
   /** Claims the key of an intent and sees to it that its workflow is started, once. */
   async function enter(intent: Intent, operation: Operation): Promise<Entered> {
@@ -59,22 +59,6 @@ export function createEntry({ claims, client }: EntryDependencies) {
       case 'unfinished':
         return drive(intent, operation, claim);
     }
-  }
-
-  /** Reads how a workflow ended that is known to be closed, or what else has become of the intent. */
-  async function settle(
-    intent: Intent,
-    operation: Operation,
-    resourceId: string,
-  ): Promise<Entered> {
-    const claim = await claims.find(intent);
-    if (claim?.kind === 'answered') return claim;
-    return orUnavailable(resourceId, async () => {
-      const seen = await lookUp(client, intent.workflowId);
-      return seen.kind === 'unknown'
-        ? { kind: 'abandoned', resourceId }
-        : follow(intent, operation, seen, resourceId);
-    });
   }
 
   function drive(
