@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { buildPaymentApp } from '../../src/services/payment/app.js';
-import { slugOf, startService } from './service-harness.js';
+import { slugOf, startService, untilTaken } from './service-harness.js';
 import type { Answer, ServiceUnderTest } from './service-harness.js';
 
 describe('payment service', () => {
@@ -250,7 +250,7 @@ describe('payment service', () => {
       orders.map(async (order, index) => {
         const undos = [0, 1, 2].map((n) => () => order.refund(`${n}${order.orderId}`));
         const calls = shuffle([() => order.charge(), () => order.charge(), ...undos], index + 1);
-        return Promise.all(calls.map((call) => call()));
+        return Promise.all(calls.map(untilTaken));
       }),
     );
 

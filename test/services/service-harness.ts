@@ -29,6 +29,14 @@ export interface CallRecord {
 
 export type ServiceUnderTest = Awaited<ReturnType<typeof startService>>;
 
+/** Repeats a call on 503, as every caller must: in a crowd not all get a connection to the database in time. */
+export async function untilTaken(call: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    const answer = await call();
+    if (answer.status !== 503) return answer;
+  }
+}
+
 /** One service on a database of its own, listening on a free port, with the calls a test makes to it. */
 export async function startService(
   name: 'payment' | 'inventory',
