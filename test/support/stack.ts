@@ -100,13 +100,13 @@ export function sharedStack(): Promise<RunningStack> {
 }
 
 /**
- * A stack whose steps give up after three seconds, that asks for a person after five and reconciles each
+ * A stack whose steps and undos run out of patience after five seconds, and that reconciles each
  * second; its processes may be killed, as they come back.
  */
 export function impatientStack(): Promise<RunningStack> {
   impatient ??= startStack({
     STEP_TIMEOUT_MS: '1000',
-    STEP_DEADLINE_MS: '3000',
+    STEP_DEADLINE_MS: '5000',
     ATTENTION_AFTER_SECONDS: '5',
     RECONCILE_INTERVAL_SECONDS: '1',
   });
