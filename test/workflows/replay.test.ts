@@ -29,6 +29,13 @@ describe('replay of stored histories', () => {
     });
   }
 
+  it('has no trace of the machine that the histories were made on', async () => {
+    for (const file of files) {
+      const text = await readFile(new URL(file, HISTORIES), 'utf8');
+      assert.doesNotMatch(text, /"stackTrace": "[^"]|"identity": "(?!worker")/, file);
+    }
+  });
+
   it('fails where the workflow would do something else', async () => {
     const history = await load(files.find((name) => name.endsWith('/out-of-stock.json'))!);
     const refund = history.events.find((event) => event['activityTaskScheduledEventAttributes']);
