@@ -71,7 +71,7 @@ export function buildApp(dependencies: ApiDependencies): HttpApp {
       store,
       openOrders,
       healer,
-      placeOrder: { store, taskQueue, limits },
+      placeOrder: { store, healer, taskQueue, limits },
       documents: { client, namespace, temporalUiUrl },
       waiting: createWaiting(claims, outcomes, draining),
       waitSeconds,

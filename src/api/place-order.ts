@@ -1,7 +1,7 @@
-import { stepsAfter } from '../domain/steps.js';
 import type { Order } from '../domain/order.js';
 import type { Limits } from '../domain/place-order.js';
-import { asOutcome, orderStart } from '../orders/order-start.js';
+import type { Healer } from '../orders/heal-order.js';
+import { claimOf, orderStart } from '../orders/order-start.js';
 import { orderInsert } from '../store/order-rows.js';
 import type { OrderStore } from '../store/orders.js';
 import type { Companion, Intent } from './idempotency/claims.js';
@@ -13,17 +13,18 @@ import type { PlaceOrderBody } from './schemas.js';
 
 export interface PlaceOrderDependencies {
   readonly store: OrderStore;
+  readonly healer: Healer;
   readonly taskQueue: string;
   readonly limits: Limits;
 }
 
 /** What the entry layer has to know to place the order that a request asks for. */
 export function placeOrderOperation(
-  { store, taskQueue, limits }: PlaceOrderDependencies,
+  { store, healer, taskQueue, limits }: PlaceOrderDependencies,
   intent: Intent,
   body: PlaceOrderBody,
 ): Operation {
-  const { tenant, scope, keyDigest, requestHash, workflowId } = intent;
+  const { tenant, workflowId } = intent;
   const requested = (orderId: string): Order => orderOf(body, orderId, tenant);
 
   return {
@@ -33,24 +34,16 @@ export function placeOrderOperation(
     startOf: async (orderId, isNew) => {
       const stored = isNew ? undefined : await store.read(tenant, orderId);
       const order = stored?.order ?? requested(orderId);
-      const claim = { tenant, scope, keyDigest, requestHash };
+      const claim = claimOf(intent);
       const isCancelled = stored !== undefined && stored.cancelRequestedAt !== null;
       const input = { inputVersion: 1, isFirstStart: isNew, order, claim, limits } as const;
       return orderStart(isCancelled ? { ...input, isCancelled } : input, taskQueue);
     },
 
     saveResult: async (memo: Memo, result: unknown) => {
-      const orderId = memo.resourceId;
-      const outcome = asOutcome(result, workflowId);
-      const stored = await store.read(tenant, orderId);
-      await store.saveOutcome({
-        order: stored?.order ?? requested(orderId),
-        workflowId,
-        steps: stepsAfter(outcome, orderId),
-        claim: { tenant, scope, keyDigest, requestHash },
-        claimTtlSeconds: limits.claimTtlSeconds,
-        outcome,
-      });
+      const stored = await store.read(tenant, memo.resourceId);
+      const order = stored?.order ?? requested(memo.resourceId);
+      await healer.saveOutcome({ order, workflowId }, { memo, result });
     },
   };
 }

@@ -9,7 +9,6 @@ export interface Waiting {
   /**
    * Waits for the saved answer of an intent.
    *
-   * @param workflowId whose outcome it will be: the intent's own workflow, or a repair's order.
    * @param seconds 0 does not wait at all.
    * @param response a client that goes away is not waited for.
    * @returns the answer; undefined at the end of the time, and at once in a drain.

@@ -33,7 +33,8 @@ async function whyNot(host: string, port: number): Promise<string | undefined> {
   return code === 'EADDRINUSE' ? 'is in use' : `can't be listened on (${code})`;
 }
 
-function answers(port: number): Promise<boolean> {
+/** Whether somebody takes connections on this port. */
+export function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     socket.once('connect', () => {

@@ -1,7 +1,8 @@
-import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ORDER_ID_ATTRIBUTE, ORDER_STATUS_ATTRIBUTE } from '../domain/place-order.js';
 import { startChild } from './child.js';
 import type { Child } from './child.js';
+import { answers } from './ports.js';
 
 /** Half a minute until the server answers: it takes two seconds on an idle machine, ten on a loaded CI runner. */
 const START_TIMEOUT_MS = 30_000;
@@ -26,7 +27,7 @@ const TUNING = [
 /** Memory for speed: at Go's default of 100 the collector takes a fifth of the server's time. */
 const GOGC = '400';
 
-const SEARCH_ATTRIBUTES = ['OrderId=Keyword', 'OrderStatus=Keyword'];
+const SEARCH_ATTRIBUTES = [ORDER_ID_ATTRIBUTE, ORDER_STATUS_ATTRIBUTE];
 
 export interface TemporalOptions {
   readonly cliPath: string;
@@ -86,7 +87,7 @@ async function untilServing(child: Child, { port, signal }: TemporalOptions): Pr
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (child.running() && Date.now() < deadline) {
     signal?.throwIfAborted();
-    if (/^Temporal Server:/m.test(await child.output()) && (await accepts(port))) return;
+    if (/^Temporal Server:/m.test(await child.output()) && (await answers(port))) return;
     await sleep(POLL_INTERVAL_MS);
   }
   const lastWords = (await child.output()).trim().split('\n').slice(-5).join('\n');
@@ -115,21 +116,10 @@ function serverArguments(options: TemporalOptions): readonly string[] {
     ...ui,
     ...['--namespace', options.namespace],
     ...store,
-    ...SEARCH_ATTRIBUTES.flatMap((attribute) => ['--search-attribute', attribute]),
+    ...SEARCH_ATTRIBUTES.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
     ...dynamicConfig.flatMap((value) => ['--dynamic-config-value', value]),
     ...['--log-level', 'warn', '--color', 'never'],
     // A profile in the home folder, or in the shell, is about some other server.
     ...['--disable-config-file', '--disable-config-env'],
   ];
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
 }

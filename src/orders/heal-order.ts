@@ -9,7 +9,7 @@ import { stepsAfter } from '../domain/steps.js';
 import type { OpenOrder, OpenOrderStore } from '../store/open-orders.js';
 import type { OrderStore } from '../store/orders.js';
 import { withinTimeLimit } from '../temporal/time-limit.js';
-import { asOutcome, memoOf, orderStart, shownOf } from './order-start.js';
+import { asOutcome, claimOf, memoOf, orderStart, shownOf } from './order-start.js';
 
 /** 5 s for a signal or a start: the reconciler comes again. */
 const CALL_TIMEOUT_MS = 5_000;
@@ -75,15 +75,14 @@ export function createHealer(dependencies: HealerDependencies) {
   /** Saves what a closed workflow says of its order, for rows that do not know it. */
   async function saveOutcome(
     { order, workflowId }: Pick<OpenOrder, 'order' | 'workflowId'>,
-    { memo, result }: Extract<Found, { kind: 'completed' }>,
+    { memo, result }: Pick<Extract<Found, { kind: 'completed' }>, 'memo' | 'result'>,
   ): Promise<void> {
     const outcome = asOutcome(result, workflowId);
-    const { tenant, scope, keyDigest, requestHash } = memo;
     await orders.saveOutcome({
       order,
       workflowId,
       steps: stepsAfter(outcome, order.orderId),
-      claim: { tenant, scope, keyDigest, requestHash },
+      claim: claimOf(memo),
       claimTtlSeconds: limits.claimTtlSeconds,
       outcome,
     });
@@ -111,12 +110,11 @@ export function createHealer(dependencies: HealerDependencies) {
 
   /** Joins a repair that is running; starts another where one was closed without an end. */
   async function repair({ order, workflowId }: OpenOrder, claim: ClaimRef): Promise<Healed> {
-    const { tenant, scope, keyDigest, requestHash } = claim;
     const input: RepairOrderInput = {
       inputVersion: 1,
       isFirstStart: false,
       order,
-      claim: { tenant, scope, keyDigest, requestHash },
+      claim: claimOf(claim),
       limits,
       workflowId,
     };

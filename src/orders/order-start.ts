@@ -28,6 +28,11 @@ export function orderStart(
   return { workflowType: PLACE_ORDER, taskQueue, args: [input], ...shownOf(input.order) };
 }
 
+/** The claim that a workflow was started for, without the resource that it creates. */
+export function claimOf({ tenant, scope, keyDigest, requestHash }: ClaimRef): ClaimRef {
+  return { tenant, scope, keyDigest, requestHash };
+}
+
 export function memoOf({ tenant, scope, keyDigest, requestHash }: ClaimRef, orderId: string): Memo {
   return { tenant, scope, keyDigest, requestHash, resourceId: orderId };
 }

@@ -6,6 +6,7 @@ import { PLACE_ORDER } from '../domain/place-order.js';
 import type { PlaceOrderInput } from '../domain/place-order.js';
 import type { OpenOrder, OpenOrderStore } from '../store/open-orders.js';
 import type { Healer } from './heal-order.js';
+import { claimOf } from './order-start.js';
 
 /** 500 orders a round: some seconds of work, so that a round ends before the next is due. */
 const MAX_ORDERS = 500;
@@ -115,9 +116,8 @@ export function createMaintenance(dependencies: ReconcilerDependencies) {
       await healer.saveOutcome({ order, workflowId }, found);
       return;
     }
-    const { tenant, scope, keyDigest, requestHash } = found.memo;
     // A closed one is repaired by a later round, which finds its row.
-    await openOrders.restore(order, workflowId, { tenant, scope, keyDigest, requestHash });
+    await openOrders.restore(order, workflowId, claimOf(found.memo));
   }
 
   async function purge(): Promise<number> {

@@ -70,13 +70,8 @@ describe('promise: an order can be called off, and a stuck undo ended by a perso
     const accepted = await stack.post(ORDER, { headers: ASYNC });
     const orderId = String(accepted.json['orderId']);
     await until(async () => (await stack.payment.calls(orderId)).length > 0);
-    const temporal = await stack.pid('temporal');
-    process.kill(temporal, 'SIGSTOP');
-    try {
-      assert.equal((await stack.send(`/orders/${orderId}/cancel`)).status, 202);
-    } finally {
-      process.kill(temporal, 'SIGCONT');
-    }
+    const taken = await stack.whileTemporalStands(() => stack.send(`/orders/${orderId}/cancel`));
+    assert.equal(taken.status, 202);
 
     assert.equal(await ended(stack, orderId), 'cancelled');
     assert.deepEqual(await held(stack, orderId), NOTHING);

@@ -146,14 +146,7 @@ describe('promise: nothing is answered 2xx that is not started', () => {
 
   it('answers 503 while Temporal is away, keeps the claim, and starts it on the next request', async () => {
     const key = randomUUID();
-    const temporal = await stack.pid('temporal');
-    process.kill(temporal, 'SIGSTOP');
-    let refused: WireAnswer;
-    try {
-      refused = await stack.post(ORDER, { key });
-    } finally {
-      process.kill(temporal, 'SIGCONT');
-    }
+    const refused = await stack.whileTemporalStands(() => stack.post(ORDER, { key }));
 
     assert.equal(refused.status, 503);
     assert.equal(refused.json['type'], '/problems/engine-unavailable');

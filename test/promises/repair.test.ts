@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { ended, held } from '../support/money.js';
+import { resetToStart } from '../support/reset.js';
 import { impatientStack } from '../support/stack.js';
 import type { RunningStack, WireAnswer } from '../support/stack.js';
 import { until } from '../support/until.js';
@@ -81,14 +82,7 @@ describe('promise: nothing stays half done', () => {
 
   it('starts an order that was claimed and never started', async () => {
     const key = randomUUID();
-    const temporal = await stack.pid('temporal');
-    process.kill(temporal, 'SIGSTOP');
-    let refused: WireAnswer;
-    try {
-      refused = await stack.post(ORDER, { key });
-    } finally {
-      process.kill(temporal, 'SIGCONT');
-    }
+    const refused = await stack.whileTemporalStands(() => stack.post(ORDER, { key }));
     assert.equal(refused.status, 503);
 
     const orderId = String(refused.json['orderId']);
@@ -121,7 +115,7 @@ describe('promise: nothing stays half done', () => {
     assert.deepEqual([confirmed.status, sold.status], [201, 422]);
 
     for (const answer of [confirmed, sold]) {
-      await resetToStart(workflowOf(answer).workflowId);
+      await resetToStart(stack.temporal, workflowOf(answer).workflowId);
       await workflowOf(answer).result();
     }
 
@@ -144,7 +138,7 @@ describe('promise: nothing stays half done', () => {
         const { workflowId } = workflowOf(accepted);
         const harm = [
           () => workflowOf(accepted).terminate('at random'),
-          () => resetToStart(workflowId),
+          () => resetToStart(stack.temporal, workflowId),
           () =>
             stack.temporal.workflowService.deleteWorkflowExecution({
               namespace: stack.temporal.options.namespace,
@@ -159,17 +153,4 @@ describe('promise: nothing stays half done', () => {
       }),
     );
   }).timeout(120_000);
-
-  async function resetToStart(workflowId: string): Promise<void> {
-    const { events } = await stack.temporal.workflow.getHandle(workflowId).fetchHistory();
-    const task = events?.find(({ workflowTaskStartedEventAttributes: at }) => Boolean(at));
-    await stack.temporal.workflowService.resetWorkflowExecution({
-      namespace: stack.temporal.options.namespace,
-      workflowExecution: { workflowId },
-      reason: 'test',
-      requestId: randomUUID(),
-      // An int64 as a number: protobuf takes both, its types know only Long.
-      workflowTaskFinishEventId: (Number(task?.eventId) + 1) as never,
-    });
-  }
 });

@@ -79,6 +79,8 @@ export interface RunningStack {
   readonly log: (role: RoleName) => Promise<string>;
   /** Kills a role outright and waits until the launcher has started it again. */
   readonly kill: (role: RoleName) => Promise<void>;
+  /** Acts while the Temporal server stands still: its port takes connections, and nothing answers. */
+  readonly whileTemporalStands: <T>(act: () => Promise<T>) => Promise<T>;
   /** Kills the launcher and everything it started, at once. */
   readonly killAll: () => Promise<void>;
   /** Starts what was killed or stopped again, on the same data. */
@@ -172,6 +174,15 @@ export async function startStack(
       const pid = await stack.pid(role);
       process.kill(pid, 'SIGKILL');
       await until(async () => (await stack.pid(role)) !== pid);
+    },
+    whileTemporalStands: async (act) => {
+      const temporal = await stack.pid('temporal');
+      process.kill(temporal, 'SIGSTOP');
+      try {
+        return await act();
+      } finally {
+        process.kill(temporal, 'SIGCONT');
+      }
     },
     killAll: async () => {
       const { roles } = await stackOf(base.DATA_DIR);

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { OrderOutcome } from '../../src/domain/outcome.js';
 import { ORDER_PROGRESS } from '../../src/domain/place-order.js';
@@ -7,6 +6,7 @@ import type { OrderProgress, PlaceOrderInput } from '../../src/domain/place-orde
 import { placeOrder } from '../../src/workflows/place-order.js';
 import { resolveUndo, retryUndo } from '../../src/workflows/undo-step.js';
 import { anInput, anOrder, workflowIdOf } from '../support/orders.js';
+import { resetToStart } from '../support/reset.js';
 import { until } from '../support/until.js';
 import { startWorkflowWorker } from '../support/workflow-worker.js';
 import type { WorkflowWorker } from '../support/workflow-worker.js';
@@ -266,7 +266,7 @@ describe('placeOrder', () => {
       const { seen, id } = await run({ payment: 'done', inventory: 'done' });
       const workflowId = workflowIdOf(anOrder({ orderId: id }));
       const before = seen.calls.length;
-      await resetToStart(workflowId);
+      await resetToStart(workflows.client, workflowId);
       await workflows.client.workflow.getHandle(workflowId).cancel();
 
       const outcome = (await workflows.client.workflow
@@ -288,7 +288,7 @@ describe('placeOrder', () => {
       const onCall = async ({ operation }: Call): Promise<void> => {
         if (operation === 'save' && asked === 0) {
           asked = 1;
-          await resetToStart(workflowId);
+          await resetToStart(workflows.client, workflowId);
           throw new Error('the run that was reset writes nothing more');
         }
         if (operation === 'charge' && asked === 1) {
@@ -307,20 +307,6 @@ describe('placeOrder', () => {
       assert.equal(outcome.status, 'cancelled');
       assert.equal(seen.effects.get(`${input.order.orderId}:inv`), 'undone');
     });
-
-    async function resetToStart(workflowId: string): Promise<void> {
-      const { client } = workflows;
-      const { events } = await client.workflow.getHandle(workflowId).fetchHistory();
-      const started = events?.find(({ workflowTaskStartedEventAttributes: task }) => Boolean(task));
-      await client.workflowService.resetWorkflowExecution({
-        namespace: 'default',
-        workflowExecution: { workflowId },
-        reason: 'test',
-        requestId: randomUUID(),
-        // An int64 as a number: protobuf takes both, its types know only Long.
-        workflowTaskFinishEventId: (Number(started?.eventId) + 1) as never,
-      });
-    }
   });
 
   it('lets a bug of our own fail the workflow task and undoes nothing', async () => {
