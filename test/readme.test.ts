@@ -13,8 +13,15 @@ const BLOCKS = [...README.matchAll(/^```sh\n([\s\S]*?)^```$/gm)]
   .map(([, block = '']) => block)
   .filter((block) => block.includes('curl '));
 
-const [FIRST_ORDER = '', SOLD_OUT = '', STUCK_UNDO = '', RETRY = '', RESOLVE = '', CANCEL = ''] =
-  BLOCKS;
+const [
+  FIRST_ORDER = '',
+  SOLD_OUT = '',
+  STUCK_UNDO = '',
+  LIST = '',
+  RETRY = '',
+  RESOLVE = '',
+  CANCEL = '',
+] = BLOCKS;
 
 // One reader's session from the top of the page to its end: each test finds it as the one before left it.
 describe('the README, as it is pasted into a shell,', function () {
@@ -30,7 +37,7 @@ describe('the README, as it is pasted into a shell,', function () {
   });
 
   it('has no example but those that are tried here', () => {
-    assert.equal(BLOCKS.length, 6);
+    assert.equal(BLOCKS.length, 7);
   });
 
   it('places an order', async () => {
@@ -93,10 +100,11 @@ describe('the README, as it is pasted into a shell,', function () {
     assert.equal(document.json['reason'], 'out-of-stock');
   });
 
-  it('makes a stuck undo, and retries it', async () => {
+  it('makes a stuck undo, finds it in the list, and retries it', async () => {
     await paste(STUCK_UNDO);
     await untilStatus('needs_attention');
 
+    assert.ok((await paste(LIST)).includes(`"orderId":"${orderId}"`));
     const answer = await paste(RETRY);
 
     assert.match(answer, /^HTTP\/1.1 202 /);

@@ -7,6 +7,7 @@ import { createHttpApp } from '../http/app.js';
 import type { HttpApp } from '../http/app.js';
 import { createHealer } from '../orders/heal-order.js';
 import { createOpenOrderStore } from '../store/open-orders.js';
+import { createOrderLists } from '../store/order-lists.js';
 import { createOrderStore } from '../store/orders.js';
 import type { OutcomeFeed } from '../store/outcome-feed.js';
 import { createAuthentication } from './auth.js';
@@ -14,6 +15,7 @@ import { addHealthRoutes } from './health.js';
 import { createClaims } from './idempotency/claims.js';
 import { createEntry } from './idempotency/enter.js';
 import { addOrderActionRoutes } from './order-actions.js';
+import { addOrderListRoutes } from './order-lists.js';
 import { addOrderRoutes } from './orders.js';
 import { addProblemRoutes } from './problems.js';
 import { createWaiting } from './waiting.js';
@@ -57,6 +59,8 @@ export function buildApp(dependencies: ApiDependencies): HttpApp {
   const healer = createHealer({ client, orders: store, openOrders, taskQueue, limits });
   const authentication = createAuthentication(config.apiKeys, config.operatorKeys);
 
+  const documents = { client, namespace, temporalUiUrl };
+
   return createHttpApp(logger, (app) => {
     app.addHook('onRequest', (request, reply, done) => {
       // Errors as well: a cache must not answer a retry for us.
@@ -72,10 +76,11 @@ export function buildApp(dependencies: ApiDependencies): HttpApp {
       openOrders,
       healer,
       placeOrder: { store, healer, taskQueue, limits },
-      documents: { client, namespace, temporalUiUrl },
+      documents,
       waiting: createWaiting(claims, outcomes, draining),
       waitSeconds,
     });
+    addOrderListRoutes(app, { authentication, lists: createOrderLists(pool), documents });
     addOrderActionRoutes(app, { authentication, client, openOrders, healer });
   });
 }

@@ -21,13 +21,24 @@ export interface OrderDocuments {
  * beyond it. `reason` is null until the order is cancelled.
  */
 export async function orderDocument(
-  { client, namespace, temporalUiUrl }: OrderDocuments,
+  documents: OrderDocuments,
   row: OrderRow,
+): Promise<OrderDocument> {
+  // A repair knows more of an order that it undoes than the workflow that was cut short.
+  const asked = row.undoneBy ?? row.workflowId;
+  const progress = isFinal(row.status) ? undefined : await askWorkflow(documents.client, asked);
+  return documentOfRow(documents, row, progress);
+}
+
+export type OrderDocument = ReturnType<typeof documentOfRow>;
+
+/** The same document as far as the row has it, which is all of it once the order has ended. */
+export function documentOfRow(
+  { namespace, temporalUiUrl }: OrderDocuments,
+  row: OrderRow,
+  progress?: OrderProgress,
 ) {
   const { order, workflowId } = row;
-  // A repair knows more of an order that it undoes than the workflow that was cut short.
-  const asked = row.undoneBy ?? workflowId;
-  const progress = isFinal(row.status) ? undefined : await askWorkflow(client, asked);
   // Only the row says that an order has ended: until it is written, no answer is.
   const status = progress === undefined || isFinal(progress.status) ? row.status : progress.status;
   return {

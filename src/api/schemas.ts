@@ -1,5 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { ORDER_STATUSES } from '../domain/order.js';
+import type { OrderStatus } from '../domain/order.js';
 
 /** An unknown member is refused, never dropped: it may be the one that matters to its sender. */
 const closed = { additionalProperties: false };
@@ -52,6 +54,44 @@ export type PlaceOrderBody = Static<typeof PlaceOrderBody>;
 
 /** No parameter is known; an unknown one might have been meant to change what happens. */
 export const NoQuery = Type.Object({}, closed);
+
+/** 20 orders a page: a screen of them. 100 at most, some 100 KB. */
+export const DEFAULT_PAGE_SIZE = 20;
+
+/** The query of `GET /orders`. Numbers come as text: nothing is coerced, in a query neither. */
+export const ListQuery = Type.Object(
+  {
+    status: Type.Optional(
+      Type.Unsafe<OrderStatus>({
+        type: 'string',
+        enum: ORDER_STATUSES,
+        description: 'Where the orders stand. An operator’s token takes needs_attention only.',
+      }),
+    ),
+    userId: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        pattern: '^[^\\u0000]*$',
+        description: 'Who ordered.',
+      }),
+    ),
+    cursor: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 128,
+        description: 'nextCursor of the page before, with the same filters.',
+      }),
+    ),
+    limit: Type.Optional(
+      Type.String({
+        pattern: '^([1-9][0-9]?|100)$',
+        description: `How many orders, 1–100. Default ${DEFAULT_PAGE_SIZE}.`,
+      }),
+    ),
+  },
+  closed,
+);
 
 /** Any text: an id of the wrong form is an unknown order, with the same answer. */
 export const OrderParams = Type.Object({ orderId: Type.String() });

@@ -22,9 +22,15 @@ export interface Order {
   readonly paymentMethod: string;
 }
 
-/** Where an order stands, as clients see it. The last two of the first line are final. */
-export type OrderStatus =
-  'processing' | 'compensating' | 'needs_attention' | 'confirmed' | 'cancelled';
+/** Where an order stands, as clients see it. The last two are final. */
+export const ORDER_STATUSES = [
+  'processing',
+  'compensating',
+  'needs_attention',
+  'confirmed',
+  'cancelled',
+] as const;
+export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
 export const STEP_NAMES = ['payment', 'inventory'] as const;
 export type StepName = (typeof STEP_NAMES)[number];
