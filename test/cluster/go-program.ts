@@ -29,7 +29,7 @@ export async function goProgram(
   const folder = join(cache, `${path.replaceAll('/', '+')}@${version}`);
   const program = join(folder, basename(path));
   if (await exists(program)) return program;
-  await requireGo();
+  await requireGo(path);
   await mkdir(cache, { recursive: true });
   // Built elsewhere and then renamed: a build that is cut short leaves nothing that passes for a program.
   const staging = await mkdtemp(join(cache, 'staging-'));
@@ -54,11 +54,9 @@ async function build(target: string, folder: string): Promise<void> {
   if (code !== 0) throw new Error(`"go install ${target}" ended with ${code ?? 'a signal'}.`);
 }
 
-async function requireGo(): Promise<void> {
+async function requireGo(path: string): Promise<void> {
   await promisify(execFile)('go', ['version']).catch((cause: unknown) => {
-    throw new Error('Go 1.26 or newer must be on PATH: the Temporal server is built from source.', {
-      cause,
-    });
+    throw new Error(`Go 1.26 or newer must be on PATH: ${path} is built from source.`, { cause });
   });
 }
 

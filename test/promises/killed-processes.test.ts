@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { impatientStack, startStack } from '../support/stack.js';
 import type { RunningStack, WireAnswer } from '../support/stack.js';
 import { until } from '../support/until.js';
+import { retried } from '../support/wire.js';
 
 const ORDER = { userId: 'u1', amount: 1_000 };
 const WAIT = { prefer: 'wait=60' };
@@ -176,15 +177,6 @@ describe('promise: nothing is answered 2xx that is not started', () => {
     assert.deepEqual(await stack.payment.kinds(String(afterwards.json['orderId'])), ['charge']);
   }).timeout(60_000);
 });
-
-/** Repeats a request as a client should: on 503 and on a lost connection, with the same key. */
-async function retried(request: () => Promise<WireAnswer>): Promise<WireAnswer> {
-  for (;;) {
-    const answer = await request().catch(() => undefined);
-    if (answer !== undefined && answer.status !== 503) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-}
 
 /** Whether the key has an order already; read from the database, as no answer tells while Temporal stands still. */
 async function isClaimed(stack: RunningStack, key: string): Promise<boolean> {

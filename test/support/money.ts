@@ -3,7 +3,7 @@ import { until } from './until.js';
 
 /** What an order holds of money and of goods, by the ledgers: what was taken less what was given back. */
 export async function held(
-  { payment, inventory }: RunningStack,
+  { payment, inventory }: Pick<RunningStack, 'payment' | 'inventory'>,
   orderId: string,
 ): Promise<{ readonly money: number; readonly reservations: number }> {
   const [charges, reservations] = await Promise.all([
@@ -19,7 +19,7 @@ export async function held(
 }
 
 /** Waits until an order has ended. @returns its status. */
-export async function ended(stack: RunningStack, orderId: string): Promise<string> {
+export async function ended(stack: Pick<RunningStack, 'get'>, orderId: string): Promise<string> {
   let status = '';
   await until(async () => {
     status = String((await stack.get(`/orders/${orderId}`)).json['status']);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,50 +14,12 @@ import { createNamespace } from '../cluster/namespace.js';
 import { freePort } from './free-port.js';
 import { folderOf, stackEnvironment, stackOf } from './launched-stack.js';
 import { until } from './until.js';
+import { get, post, probe, send } from './wire.js';
+import type { PostOptions, SendOptions, ServiceProbe, WireAnswer } from './wire.js';
+
+export type { ServiceProbe, WireAnswer } from './wire.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-
-/** An answer as it came over the wire. */
-export interface WireAnswer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  readonly json: Record<string, unknown>;
-}
-
-export interface PostOptions {
-  readonly key?: string;
-  readonly token?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Base address of another API process. */
-  readonly api?: string;
-}
-
-export interface LedgerLine {
-  readonly kind: string;
-  readonly key: string;
-  readonly orderId: string;
-  readonly amount: number;
-}
-
-export interface SeenCall {
-  readonly operation: string;
-  readonly key: string;
-  readonly effect: boolean;
-  readonly status: number | null;
-}
-
-/** A downstream service as a test sees it: over HTTP, like anybody. */
-export interface ServiceProbe {
-  readonly ledger: (orderId: string) => Promise<readonly LedgerLine[]>;
-  readonly kinds: (orderId: string) => Promise<readonly string[]>;
-  readonly calls: (orderId: string) => Promise<readonly SeenCall[]>;
-  /** Replaces the faults; held calls stay held. */
-  readonly faults: (faults: readonly object[]) => Promise<void>;
-  /** Lets held calls take effect. */
-  readonly release: () => Promise<number>;
-  readonly json: (path: string, init?: RequestInit) => Promise<Record<string, unknown>>;
-}
 
 export interface RunningStack {
   readonly env: Readonly<Record<string, string>>;
@@ -70,10 +31,7 @@ export interface RunningStack {
   /** `POST /orders`; a new key unless one is given. */
   readonly post: (body: object | string, options?: PostOptions) => Promise<WireAnswer>;
   /** Any other request, with a JSON body where one is given. */
-  readonly send: (
-    path: string,
-    options?: { readonly token?: string; readonly body?: object },
-  ) => Promise<WireAnswer>;
+  readonly send: (path: string, options?: SendOptions) => Promise<WireAnswer>;
   readonly get: (path: string, token?: string) => Promise<WireAnswer>;
   readonly pid: (role: RoleName) => Promise<number>;
   readonly log: (role: RoleName) => Promise<string>;
@@ -148,21 +106,8 @@ export async function startStack(
     inventory: probe(`http://127.0.0.1:${env['INVENTORY_PORT'] ?? ''}`),
     temporal: new Client({ connection, namespace: env['TEMPORAL_NAMESPACE'] ?? 'default' }),
     post: (body, options = {}) => post(options.api ?? apiUrl, body, options),
-    send: async (path, { token = 'demo-token', body } = {}) =>
-      toWireAnswer(
-        await fetch(`${apiUrl}${path}`, {
-          method: 'POST',
-          headers: {
-            authorization: `Bearer ${token}`,
-            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          },
-          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        }),
-      ),
-    get: async (path, token = 'demo-token') =>
-      toWireAnswer(
-        await fetch(`${apiUrl}${path}`, { headers: { authorization: `Bearer ${token}` } }),
-      ),
+    send: (path, options) => send(apiUrl, path, options),
+    get: (path, token) => get(apiUrl, path, token),
     pid: async (role) => {
       const { roles } = await stackOf(base.DATA_DIR);
       const pid = roles[role]?.pid ?? (role === 'temporal' ? clusterPid() : undefined);
@@ -262,53 +207,4 @@ async function end(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit');
   child.kill('SIGTERM');
   await ended;
-}
-
-async function post(api: string, body: object | string, options: PostOptions): Promise<WireAnswer> {
-  const { key = randomUUID(), token = 'demo-token', headers = {} } = options;
-  const response = await fetch(`${api}/orders`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${token}`,
-      'content-type': 'application/json',
-      ...(key === '' ? {} : { 'idempotency-key': key }),
-      ...headers,
-    },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  });
-  return toWireAnswer(response);
-}
-
-async function toWireAnswer(response: Response): Promise<WireAnswer> {
-  const text = await response.text();
-  const json = JSON.parse(text) as Record<string, unknown>;
-  return { status: response.status, headers: response.headers, text, json };
-}
-
-function probe(url: string): ServiceProbe {
-  const json = async (path: string, init?: RequestInit): Promise<Record<string, unknown>> => {
-    const response = await fetch(`${url}${path}`, {
-      ...init,
-      headers: { 'content-type': 'application/json' },
-    });
-    const text = await response.text();
-    assert.ok(response.ok, `${path} answered ${response.status}: ${text}`);
-    return (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
-  };
-  const list = async <T>(path: string): Promise<readonly T[]> =>
-    (await json(path)) as unknown as readonly T[];
-  return {
-    json,
-    ledger: (orderId) => list(`/ledger?orderId=${orderId}`),
-    kinds: async (orderId) =>
-      (await list<LedgerLine>(`/ledger?orderId=${orderId}`)).map(({ kind }) => kind),
-    calls: (orderId) => list(`/calls?orderId=${orderId}`),
-    faults: async (faults) => {
-      await json('/faults', { method: 'PUT', body: JSON.stringify(faults) });
-    },
-    release: async () => {
-      const { released } = await json('/faults/release', { method: 'POST', body: '{}' });
-      return Number(released);
-    },
-  };
 }
