@@ -7,7 +7,8 @@ import { until } from '../support/until.js';
 const STOP_GRACE_MS = 60_000;
 
 export interface ProgramOptions {
-  readonly command: string;
+  /** A program, after what runs it where there is something. */
+  readonly command: readonly string[];
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly logFile: string;
@@ -40,7 +41,8 @@ export function createProgram(options: ProgramOptions): Program {
     running: () => child?.running() ?? false,
     start: async (env = {}) => {
       if (child?.running() === true) return;
-      const { command, args, logFile } = options;
+      const [command = '', ...args] = [...options.command, ...options.args];
+      const { logFile } = options;
       const begun = await startChild({ command, args, logFile, env: { ...options.env, ...env } });
       child = begun;
       await until(async () => {

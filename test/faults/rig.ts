@@ -1,12 +1,11 @@
-import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import type pg from 'pg';
 import { createPool } from '../../src/postgres/pool.js';
+import { build } from '../support/build.js';
 import { freePort } from '../support/free-port.js';
 import { until } from '../support/until.js';
 import { get, post, probe, send } from '../support/wire.js';
@@ -61,10 +60,15 @@ export interface Rig {
   readonly readiness: () => Promise<number>;
   /** Base address of the API behind its proxy, which clients use. */
   readonly apiUrl: string;
-  /** One more process of a role, not started yet. `PORT` is a free one. */
+  /**
+   * One more process of a role, not started yet. `PORT` is a free one.
+   *
+   * @param within a command that runs the one that follows it, and becomes it.
+   */
   readonly another: (
     role: RoleName,
     env?: Environment,
+    within?: readonly string[],
   ) => Promise<Program & { readonly url: string }>;
   /** The environment of a role. */
   readonly environment: (role: RoleName) => Environment;
@@ -104,7 +108,7 @@ const SCRIPTS: Readonly<Record<RoleName, string>> = {
   inventory: 'dist/services/inventory/server.js',
 };
 
-let building: Promise<unknown> | undefined;
+let building: Promise<void> | undefined;
 let shared: Promise<Rig> | undefined;
 const rigs = new Set<Rig>();
 
@@ -119,7 +123,7 @@ export async function stopRigs(): Promise<void> {
 }
 
 export async function startRig(options: RigOptions = {}): Promise<Rig> {
-  building ??= promisify(execFile)('npm', ['run', '--silent', 'build'], { cwd: ROOT });
+  building ??= build();
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'order-saga-faults-')));
   // Where root runs the tests, Postgres runs as another user and must get through.
   await chmod(folder, 0o711);
@@ -193,9 +197,15 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
       ({ ok }) => ok,
       () => false,
     );
-  const program = (role: RoleName, name: string, env: Environment, url: string): Program =>
+  const program = (
+    role: RoleName,
+    name: string,
+    env: Environment,
+    url: string,
+    within: readonly string[] = [],
+  ): Program =>
     createProgram({
-      command: process.execPath,
+      command: [...within, process.execPath],
       args: [join(ROOT, SCRIPTS[role])],
       env,
       logFile: join(folder, `${name}.log`),
@@ -233,11 +243,11 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     send: (path, sendOptions) => send(apiUrl, path, sendOptions),
     get: (path, token) => get(apiUrl, path, token),
     readiness: async () => (await fetch(`${urlOf('api')}/readyz`)).status,
-    another: async (role, env = {}) => {
+    another: async (role, env = {}, within = []) => {
       const port = String(await freePort());
       const url = `http://127.0.0.1:${port}`;
       const name = `${role}-${more.length + 2}`;
-      const one = program(role, name, { ...environment(role), PORT: port, ...env }, url);
+      const one = program(role, name, { ...environment(role), PORT: port, ...env }, url, within);
       more.push(one);
       return { ...one, url };
     },

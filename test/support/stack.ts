@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import type pg from 'pg';
 import type { RoleName } from '../../src/embedded/stack-file.js';
 import { createPool } from '../../src/postgres/pool.js';
 import { createNamespace } from '../cluster/namespace.js';
+import { build } from './build.js';
 import { freePort } from './free-port.js';
 import { folderOf, stackEnvironment, stackOf } from './launched-stack.js';
 import { until } from './until.js';
@@ -157,13 +157,6 @@ export async function startStack(
   };
   stacks.add(stack);
   return stack;
-}
-
-/** `npm test` has built before its lanes start, as two builds of one folder would cross. */
-async function build(): Promise<void> {
-  if (process.env['DIST_IS_BUILT'] === undefined) {
-    await promisify(execFile)('npm', ['run', '--silent', 'build'], { cwd: ROOT });
-  }
 }
 
 /** `npm run test:cluster` has a Temporal server of its own: a stack joins it with a namespace for itself. */
