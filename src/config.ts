@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { Limits } from './domain/place-order.js';
 
 /** A bearer token and whose it is. */
@@ -42,6 +43,8 @@ export interface Config {
   readonly apiKeys: readonly Credential[];
   readonly operatorKeys: readonly Credential[];
   readonly rateLimitPerMinute: number;
+  /** Addresses and subnets of proxies whose `X-Forwarded-For` is believed; none unless set. */
+  readonly trustProxy: readonly string[];
   /** Whether the downstream services open their fault endpoints. */
   readonly faults: boolean;
   readonly logLevel: string;
@@ -113,6 +116,14 @@ export function parseConfig(env: Environment): Config {
         );
         return [];
       });
+  const addresses = (name: string): readonly string[] => {
+    const values = (text(name) ?? '').split(',').flatMap((value) => value.trim() || []);
+    const wrong = values.find((value) => !isAddressOrSubnet(value));
+    if (wrong !== undefined) {
+      problems.push(`${name} must be addresses or subnets such as 10.0.0.0/8, not "${wrong}".`);
+    }
+    return values;
+  };
   const http = ['http:', 'https:'];
   const postgres = ['postgres:', 'postgresql:'];
   const port = (name: string, fallback: number): number => integer(name, fallback, 1, MAX_PORT);
@@ -151,11 +162,19 @@ export function parseConfig(env: Environment): Config {
     apiKeys: credentials('API_KEYS'),
     operatorKeys: credentials('OPERATOR_KEYS'),
     rateLimitPerMinute: integer('RATE_LIMIT_PER_MINUTE', 600, 1, 1_000_000_000),
+    trustProxy: addresses('TRUST_PROXY'),
     faults: oneOf('FAULTS', 'off', ['on', 'off']) === 'on',
     logLevel: oneOf('LOG_LEVEL', 'info', LOG_LEVELS),
   };
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
+}
+
+function isAddressOrSubnet(value: string): boolean {
+  const [address = '', prefix, ...rest] = value.split('/');
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  if (prefix === undefined) return bits > 0;
+  return rest.length === 0 && /^[0-9]{1,3}$/.test(prefix) && Number(prefix) <= bits;
 }
 
 /** Reads the process's own environment. On a mistake it says so on standard error and ends the process. */

@@ -6,6 +6,7 @@ import type { Config } from '../config.js';
 import { createHttpApp } from '../http/app.js';
 import type { HttpApp } from '../http/app.js';
 import { createHealer } from '../orders/heal-order.js';
+import { createClientStore } from '../store/clients.js';
 import { createOpenOrderStore } from '../store/open-orders.js';
 import { createOrderLists } from '../store/order-lists.js';
 import { createOrderStore } from '../store/orders.js';
@@ -18,12 +19,16 @@ import { addOrderActionRoutes } from './order-actions.js';
 import { addOrderListRoutes } from './order-lists.js';
 import { addOrderRoutes } from './orders.js';
 import { addProblemRoutes } from './problems.js';
+import { addRateLimits } from './rate-limits.js';
+import { createStoredTokens } from './stored-tokens.js';
 import { createWaiting } from './waiting.js';
 
 export type ApiConfig = Pick<
   Config,
   | 'apiKeys'
   | 'operatorKeys'
+  | 'rateLimitPerMinute'
+  | 'trustProxy'
   | 'taskQueue'
   | 'waitSeconds'
   | 'temporalUiUrl'
@@ -57,15 +62,21 @@ export function buildApp(dependencies: ApiDependencies): HttpApp {
   const openOrders = createOpenOrderStore(pool);
   const limits = limitsOf(config);
   const healer = createHealer({ client, orders: store, openOrders, taskQueue, limits });
-  const authentication = createAuthentication(config.apiKeys, config.operatorKeys);
+  const storedTokens = createStoredTokens(createClientStore(pool));
 
   const documents = { client, namespace, temporalUiUrl };
 
-  return createHttpApp(logger, (app) => {
+  const addRoutes = (app: HttpApp): void => {
     app.addHook('onRequest', (request, reply, done) => {
       // Errors as well: a cache must not answer a retry for us.
       if (/^\/orders(?:[/?]|$)/.test(request.url)) void reply.header('cache-control', 'no-store');
       done();
+    });
+    const authentication = createAuthentication({
+      apiKeys: config.apiKeys,
+      operatorKeys: config.operatorKeys,
+      storedTokens,
+      limits: addRateLimits(app, config.rateLimitPerMinute),
     });
     addHealthRoutes(app, { pool, client, namespace, taskQueue });
     addProblemRoutes(app);
@@ -82,5 +93,6 @@ export function buildApp(dependencies: ApiDependencies): HttpApp {
     });
     addOrderListRoutes(app, { authentication, lists: createOrderLists(pool), documents });
     addOrderActionRoutes(app, { authentication, client, openOrders, healer });
-  });
+  };
+  return createHttpApp(logger, addRoutes, { trustProxy: config.trustProxy });
 }

@@ -4,6 +4,8 @@ import { ConfigError } from '../config.js';
 import type { Credential } from '../config.js';
 import { Problem } from '../http/problem.js';
 import { PROTOCOL_PROBLEMS } from '../http/protocol-problems.js';
+import type { RateLimits } from './rate-limits.js';
+import type { StoredTokens } from './stored-tokens.js';
 
 export interface Authentication {
   /** A hook for `onRequest`, hence before a body is read. @throws Problem `unauthorized` or `forbidden`. */
@@ -18,28 +20,52 @@ export interface Authentication {
   readonly tenantOf: (request: FastifyRequest) => string;
 }
 
+export interface AuthenticationDependencies {
+  readonly apiKeys: readonly Credential[];
+  readonly operatorKeys: readonly Credential[];
+  readonly storedTokens: StoredTokens;
+  readonly limits: RateLimits;
+}
+
+/** Whose token it is: one token of the environment may be a tenant's and an operator's. */
+interface Bearer {
+  readonly tenant?: string | undefined;
+  readonly operator?: string | undefined;
+}
+
 /**
- * Knows tenants and operators by their bearer tokens.
+ * Knows tenants and operators by their bearer tokens: those of the environment first, then those that are
+ * kept in Postgres. Counts every request for the rate limits, refused ones by address.
  *
  * @throws ConfigError where one token stands for two names: whose order would it be?
  */
-export function createAuthentication(
-  apiKeys: readonly Credential[],
-  operatorKeys: readonly Credential[],
-): Authentication {
-  const tenants = digested(apiKeys, 'API_KEYS');
-  const operators = digested(operatorKeys, 'OPERATOR_KEYS');
+export function createAuthentication(dependencies: AuthenticationDependencies): Authentication {
+  const { storedTokens, limits } = dependencies;
+  const tenants = digested(dependencies.apiKeys, 'API_KEYS');
+  const operators = digested(dependencies.operatorKeys, 'OPERATOR_KEYS');
   const tenantOfRequest = new WeakMap<FastifyRequest, string>();
   const operatorOfRequest = new WeakMap<FastifyRequest, string>();
 
-  /** A promise, so that a refusal goes the way of every error. */
+  const bearerOf = async (request: FastifyRequest): Promise<Bearer> => {
+    const digest = digestOfToken(request);
+    if (digest === undefined) return {};
+    const tenant = nameOf(tenants, digest);
+    const operator = nameOf(operators, digest);
+    if (tenant !== undefined || operator !== undefined) return { tenant, operator };
+    const stored = await storedTokens.find(digest.toString('hex'), () =>
+      limits.refuseUnknown(request),
+    );
+    return stored === undefined ? {} : { [stored.kind]: stored.name };
+  };
+
   const require = (mayBe: 'tenant' | 'operator' | 'anyone') => {
-    // eslint-disable-next-line @typescript-eslint/require-await
     return async (request: FastifyRequest): Promise<void> => {
-      const digest = digestOfToken(request.headers.authorization);
-      const tenant = digest && nameOf(tenants, digest);
-      const operator = digest && nameOf(operators, digest);
-      if (tenant === undefined && operator === undefined) throw unauthorized();
+      const { tenant, operator } = await bearerOf(request);
+      if (tenant === undefined && operator === undefined) {
+        await limits.countUnknown(request);
+        throw unauthorized();
+      }
+      await limits.countKnown(request, `${tenant ?? ''}:${operator ?? ''}`);
       if (tenant !== undefined && mayBe !== 'operator') tenantOfRequest.set(request, tenant);
       else if (operator !== undefined && mayBe !== 'tenant')
         operatorOfRequest.set(request, operator);
@@ -76,9 +102,13 @@ function digested(credentials: readonly Credential[], variable: string): Digeste
   });
 }
 
-function digestOfToken(header: string | undefined): Buffer | undefined {
-  const token = /^Bearer +([\x21-\x7e]+)$/i.exec(header ?? '')?.[1];
-  return token === undefined ? undefined : sha256(token);
+function digestOfToken({ raw, headers }: FastifyRequest): Buffer | undefined {
+  const token = /^Bearer +([\x21-\x7e]+)$/i.exec(headers.authorization ?? '')?.[1];
+  // Node reads the first of two, a proxy before us perhaps the last: nobody's word counts then.
+  const sent = raw.rawHeaders.filter(
+    (name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization',
+  );
+  return token === undefined || sent.length > 1 ? undefined : sha256(token);
 }
 
 /** Looks at all of them, and at whole digests: the time taken tells nothing of how close a guess was. */

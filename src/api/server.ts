@@ -1,7 +1,9 @@
+import type pg from 'pg';
 import { ConfigError, configOfProcess, required, processEnvironment } from '../config.js';
 import { serve } from '../http/serve.js';
 import { createLogger } from '../logger.js';
-import { createPool } from '../postgres/pool.js';
+import { createPool, isDatabaseUnavailable, isUndefinedTable } from '../postgres/pool.js';
+import { createClientStore } from '../store/clients.js';
 import { listenForOutcomes } from '../store/outcome-feed.js';
 import { connectTemporal, temporalConfig } from '../temporal/connect.js';
 import { keepRegistering } from '../temporal/search-attributes.js';
@@ -22,9 +24,6 @@ try {
 }
 
 async function run(): Promise<void> {
-  if (config.apiKeys.length === 0) {
-    throw new ConfigError(['API_KEYS must be set: tenant:token pairs, comma-separated.']);
-  }
   const connectionString = required('DATABASE_URL', config.databaseUrl);
   const pool = createPool({
     connectionString,
@@ -32,6 +31,7 @@ async function run(): Promise<void> {
     applicationName: 'order-saga api',
     onIdleError: (err) => logger.warn({ err }, 'lost an idle connection to Postgres'),
   });
+  if (config.apiKeys.length === 0) await demandStoredTenants(pool);
   const { client, namespace, close } = connectTemporal(temporalConfig(processEnvironment()));
   const outcomes = listenForOutcomes(connectionString, (err) => {
     logger.warn({ err }, 'lost the feed of outcomes: looking at the rows meanwhile');
@@ -58,4 +58,27 @@ async function run(): Promise<void> {
       await Promise.all([pool.end(), outcomes.close(), close()]);
     },
   });
+}
+
+/**
+ * An API that knows no tenant lets nobody in: that must be found out at its start.
+ *
+ * Where Postgres is away it starts all the same: requests are answered 503 until it can be asked.
+ *
+ * @throws ConfigError
+ */
+async function demandStoredTenants(pool: pg.Pool): Promise<void> {
+  try {
+    if (await createClientStore(pool).hasTenants()) return;
+  } catch (err) {
+    if (isDatabaseUnavailable(err)) {
+      logger.warn({ err }, 'API_KEYS is not set, and Postgres can not be asked for clients now');
+      return;
+    }
+    if (!isUndefinedTable(err)) throw err;
+  }
+  throw new ConfigError([
+    'API_KEYS must be set: tenant:token pairs, comma-separated. ' +
+      'Or store a client in Postgres first, with "npm run clients -- add <name>".',
+  ]);
 }

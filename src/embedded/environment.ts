@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { ConfigError, parseConfig } from '../config.js';
+import { parseConfig } from '../config.js';
 import type { Config, Environment } from '../config.js';
 
 /** What the embedded stack sets where the user doesn't: it is for one machine, and for trying things out. */
@@ -29,6 +29,7 @@ const PASSED_ON = [
   'API_KEYS',
   'OPERATOR_KEYS',
   'RATE_LIMIT_PER_MINUTE',
+  'TRUST_PROXY',
   'FAULTS',
 ];
 
@@ -60,11 +61,6 @@ export function stackSettings(userEnv: Environment): StackSettings {
   const local = isLoopback(set['HOST'] ?? '127.0.0.1');
   const env = { ...DEFAULTS, ...(local && LOOPBACK_DEFAULTS), ...set };
   const config = parseConfig(env);
-  if (config.apiKeys.length === 0) {
-    throw new ConfigError([
-      'API_KEYS must be set where HOST is not a loopback address: the default token is public.',
-    ]);
-  }
   return { config, dataDir: resolve(config.dataDir), host: urlHost(config.host), env };
 }
 

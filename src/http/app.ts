@@ -40,6 +40,11 @@ export type HttpApp = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
+export interface HttpAppOptions {
+  /** Addresses and subnets of proxies whose `X-Forwarded-For` is believed. */
+  readonly trustProxy?: readonly string[];
+}
+
 /**
  * Builds a Fastify server whose every error, also of the protocol, is a problem document, and whose bodies
  * are read as sent: nothing coerced, nothing dropped, nothing rounded. It does not listen.
@@ -49,6 +54,7 @@ export type HttpApp = FastifyInstance<
 export function createHttpApp(
   logger: FastifyBaseLogger,
   addRoutes: (app: HttpApp) => void,
+  { trustProxy = [] }: HttpAppOptions = {},
 ): HttpApp {
   const protocolErrors = createProtocolErrors();
   const app: HttpApp = fastify({
@@ -56,6 +62,8 @@ export function createHttpApp(
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    // Off where none is named: anybody can send X-Forwarded-For, and be limited under another's address.
+    trustProxy: trustProxy.length > 0 && [...trustProxy],
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     http: {

@@ -72,3 +72,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
     LOST_CONNECTION.test(error.message)
   );
 }
+
+/** Tells whether a table is not there: the database is not migrated, or not as far as this release needs. */
+export const isUndefinedTable = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '42P01';

@@ -119,6 +119,8 @@ function configFor(taskQueue: string, change: Partial<ApiConfig> = {}): ApiConfi
       { name: 'tenant-b', token: 'token-b' },
     ],
     operatorKeys: [{ name: 'ops', token: 'token-ops' }],
+    rateLimitPerMinute: 1_000_000,
+    trustProxy: [],
     taskQueue,
     waitSeconds: 20,
     temporalUiUrl: 'http://ui.example/',
