@@ -67,7 +67,9 @@ export function listenForOutcomes(
     });
     one.on('notification', ({ payload }) => hear(payload ?? ''));
     try {
-      await one.connect();
+      // `pg` 8 never settles a connect that is ended on its way, as by a stop right after the start.
+      await Promise.race([one.connect(), lost]);
+      if (closing.signal.aborted) return;
       await one.query(`listen ${OUTCOME_CHANNEL}`);
       if (!closing.signal.aborted) await lost;
     } finally {
