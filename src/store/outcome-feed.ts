@@ -69,9 +69,10 @@ export function listenForOutcomes(
     try {
       // `pg` 8 never settles a connect that is ended on its way, as by a stop right after the start.
       await Promise.race([one.connect(), lost]);
-      if (closing.signal.aborted) return;
-      await one.query(`listen ${OUTCOME_CHANNEL}`);
-      if (!closing.signal.aborted) await lost;
+      if (!closing.signal.aborted) {
+        await one.query(`listen ${OUTCOME_CHANNEL}`);
+        await lost;
+      }
     } finally {
       await one.end().catch(() => undefined);
     }

@@ -49,7 +49,7 @@ describe('promise: tenants', () => {
     const failed = async (...args: string[]): Promise<[number, string]> => {
       const error = await clients(...args).then(
         () => assert.fail('it went through'),
-        (thrown: { code: number; stdout: string; stderr: string }) => thrown,
+        (thrown: unknown) => thrown as { code: number; stdout: string; stderr: string },
       );
       assert.equal(error.stdout, '');
       return [error.code, error.stderr];
