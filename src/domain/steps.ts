@@ -26,7 +26,7 @@ function standingAfter(outcome: OrderOutcome): Readonly<Record<StepName, Standin
     case 'payment-declined':
       return { payment: ['refused', 'none'], inventory: ['pending', 'none'] };
     case 'payment-unavailable':
-      return { payment: ['unknown', 'done'], inventory: ['pending', 'none'] };
+      return { payment: ['unknown', 'done'], inventory: ['pending', 'done'] };
     case 'out-of-stock':
       return { payment: ['done', 'done'], inventory: ['refused', 'none'] };
     case 'inventory-unavailable':

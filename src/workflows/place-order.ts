@@ -2,6 +2,7 @@ import {
   CancellationScope,
   CancelledFailure,
   isCancellation,
+  patched,
   workflowInfo,
 } from '@temporalio/workflow';
 import { FAILURES } from '../domain/failures.js';
@@ -17,6 +18,12 @@ const REFUSALS: ReadonlyMap<string | undefined, CancelReason> = new Map([
   [FAILURES.paymentDeclined, 'payment-declined'],
   [FAILURES.outOfStock, 'out-of-stock'],
 ]);
+
+/**
+ * Since this patch every undo runs, unless a service has refused: a workflow task that was lost, with its worker
+ * or to a time-out, may have called further steps than its repetition gets to where a cancel is seen first.
+ */
+const UNDO_EVERY_STEP = 'undo-every-step';
 
 /** Buys, or leaves no trace. "Failed" in the Web UI therefore means: a person must look. */
 export async function placeOrder(input: PlaceOrderInput): Promise<OrderOutcome> {
@@ -54,12 +61,16 @@ export async function placeOrder(input: PlaceOrderInput): Promise<OrderOutcome> 
 
   /** Decides `undo` before the first undo; where another run of this order kept it, follows that. */
   async function followDecision(error: unknown): Promise<Decision> {
-    const { decision, isReset } = await decideToUndo(reasonOf(error));
+    const reason = reasonOf(error);
+    // Refused for all that this order ever calls: the service remembers it.
+    const isRefused = REFUSALS.has(failureType(error));
+    const undoesAll = !isRefused && patched(UNDO_EVERY_STEP);
+    if (undoesAll) steps.forEach(registerUndo);
+    const { decision, isReset } = await decideToUndo(reason);
     if (decision.decision === 'keep') return save(CONFIRMED);
-    // An earlier run may have got further than this one. After a refusal none can have.
-    if ((isReset || !input.isFirstStart) && !REFUSALS.has(failureType(error))) {
-      steps.forEach(registerUndo);
-    }
+    // As orders go on that had come this far before the patch: an earlier run may have got further.
+    const mayBeBehind = isReset || !input.isFirstStart;
+    if (!isRefused && !undoesAll && mayBeBehind) steps.forEach(registerUndo);
     return decision;
   }
 

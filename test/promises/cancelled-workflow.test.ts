@@ -40,6 +40,24 @@ describe('promise: a cancelled workflow is undone or confirmed, never between', 
     });
   }
 
+  it('undoes what a worker had called that died, where a cancel comes before it is called again', async () => {
+    await stack.inventory.faults([{ operation: 'reserve', fault: 'hold' }]);
+    const accepted = await stack.post(ORDER, { headers: { prefer: 'respond-async' } });
+    const orderId = String(accepted.json['orderId']);
+    // Both steps are local attempts of one workflow task: its history does not know of either yet.
+    await until(async () => (await stack.inventory.calls(orderId)).length > 0);
+
+    const killed = stack.kill('worker');
+    await cancel(accepted);
+    await killed;
+    const status = await ended(stack, orderId);
+    await stack.inventory.release();
+
+    assert.equal(status, 'cancelled');
+    assert.deepEqual(await stack.payment.kinds(orderId), ['charge', 'refund']);
+    assert.deepEqual(await held(stack, orderId), { money: 0, reservations: 0 });
+  }).timeout(60_000);
+
   it('finishes an undo that a second cancel meets', async () => {
     await stack.payment.faults([{ operation: 'refund', fault: 'error-before', times: 3 }]);
     const accepted = await stack.post(

@@ -20,7 +20,11 @@ const CASES: readonly (readonly [Scenario, string, string])[] = [
   [DONE, 'confirmed', 'charge reserve save'],
   [{ ...DONE, payment: 'done-later' }, 'confirmed', 'charge reserve save'],
   [{ ...DONE, payment: 'refused' }, 'payment-declined', 'charge decide save'],
-  [{ ...DONE, payment: 'unknown-happened' }, 'payment-unavailable', 'charge decide refund save'],
+  [
+    { ...DONE, payment: 'unknown-happened' },
+    'payment-unavailable',
+    'charge decide release refund save',
+  ],
   [{ ...DONE, inventory: 'refused' }, 'out-of-stock', 'charge reserve decide refund save'],
   [
     { ...DONE, inventory: 'unknown-not-happened' },
