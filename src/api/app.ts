@@ -8,6 +8,7 @@ import type { HttpApp } from '../http/app.js';
 import { createHealer } from '../orders/heal-order.js';
 import { createClientStore } from '../store/clients.js';
 import { createOpenOrderStore } from '../store/open-orders.js';
+import { createOrderChanges } from '../store/order-changes.js';
 import { createOrderLists } from '../store/order-lists.js';
 import { createOrderStore } from '../store/orders.js';
 import type { OutcomeFeed } from '../store/outcome-feed.js';
@@ -16,10 +17,13 @@ import { addHealthRoutes } from './health.js';
 import { createClaims } from './idempotency/claims.js';
 import { createEntry } from './idempotency/enter.js';
 import { addOrderActionRoutes } from './order-actions.js';
+import { addOrderEventRoutes } from './order-events.js';
 import { addOrderListRoutes } from './order-lists.js';
+import { createOrderWatch } from './order-watch.js';
 import { addOrderRoutes } from './orders.js';
 import { addProblemRoutes } from './problems.js';
 import { addRateLimits } from './rate-limits.js';
+import { createReadOrder } from './read-order.js';
 import { createStoredTokens } from './stored-tokens.js';
 import { createWaiting } from './waiting.js';
 
@@ -63,7 +67,6 @@ export function buildApp(dependencies: ApiDependencies): HttpApp {
   const limits = limitsOf(config);
   const healer = createHealer({ client, orders: store, openOrders, taskQueue, limits });
   const storedTokens = createStoredTokens(createClientStore(pool));
-
   const documents = { client, namespace, temporalUiUrl };
 
   const addRoutes = (app: HttpApp): void => {
@@ -78,18 +81,25 @@ export function buildApp(dependencies: ApiDependencies): HttpApp {
       storedTokens,
       limits: addRateLimits(app, config.rateLimitPerMinute),
     });
+    const readOrder = createReadOrder(authentication, store, openOrders);
     addHealthRoutes(app, { pool, client, namespace, taskQueue });
     addProblemRoutes(app);
     addOrderRoutes(app, {
       authentication,
       entry: createEntry({ claims, client }),
-      store,
+      readOrder,
       openOrders,
       healer,
       placeOrder: { store, healer, taskQueue, limits },
       documents,
       waiting: createWaiting(claims, outcomes, draining),
       waitSeconds,
+    });
+    addOrderEventRoutes(app, {
+      authentication,
+      readOrder,
+      watch: createOrderWatch({ changes: createOrderChanges(pool), outcomes, documents, logger }),
+      draining,
     });
     addOrderListRoutes(app, { authentication, lists: createOrderLists(pool), documents });
     addOrderActionRoutes(app, { authentication, client, openOrders, healer });

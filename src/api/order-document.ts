@@ -24,9 +24,7 @@ export async function orderDocument(
   documents: OrderDocuments,
   row: OrderRow,
 ): Promise<OrderDocument> {
-  // A repair knows more of an order that it undoes than the workflow that was cut short.
-  const asked = row.undoneBy ?? row.workflowId;
-  const progress = isFinal(row.status) ? undefined : await askWorkflow(documents.client, asked);
+  const progress = isFinal(row.status) ? undefined : await progressOf(documents.client, row);
   return documentOfRow(documents, row, progress);
 }
 
@@ -60,11 +58,20 @@ export function documentOfRow(
   };
 }
 
-/** @returns undefined where nobody answers in time: no worker, no Temporal, or a run it forgot. */
-async function askWorkflow(client: Client, workflowId: string): Promise<OrderProgress | undefined> {
+/**
+ * What the workflow knows of an open order beyond the row.
+ *
+ * @returns undefined where nobody answers in time: no worker, no Temporal, or a run it forgot.
+ */
+export async function progressOf(
+  client: Client,
+  { undoneBy, workflowId }: OrderRow,
+): Promise<OrderProgress | undefined> {
+  // A repair knows more of an order that it undoes than the workflow that was cut short.
+  const handle = client.workflow.getHandle(undoneBy ?? workflowId);
   try {
     return await withinTimeLimit(client.connection, QUERY_TIMEOUT_MS, () =>
-      client.workflow.getHandle(workflowId).query<OrderProgress>(ORDER_PROGRESS),
+      handle.query<OrderProgress>(ORDER_PROGRESS),
     );
   } catch {
     return undefined;

@@ -6,8 +6,6 @@ import { Problem } from '../http/problem.js';
 import { PROTOCOL_PROBLEMS } from '../http/protocol-problems.js';
 import type { Healer } from '../orders/heal-order.js';
 import type { OpenOrderStore } from '../store/open-orders.js';
-import type { OrderRow } from '../store/order-rows.js';
-import type { OrderStore } from '../store/orders.js';
 import type { Authentication } from './auth.js';
 import { holdsCardNumber } from './card-data.js';
 import type { Intent } from './idempotency/claims.js';
@@ -18,12 +16,12 @@ import { sendAnswer } from './idempotency/replay.js';
 import { isEngineUnavailable } from './idempotency/start-once.js';
 import { orderDocument } from './order-document.js';
 import type { OrderDocuments } from './order-document.js';
-import { isOrderId } from './order-id.js';
 import { placeOrderOperation } from './place-order.js';
 import type { PlaceOrderDependencies } from './place-order.js';
 import { readPreference } from './prefer.js';
 import type { Preference } from './prefer.js';
 import { API_PROBLEMS } from './problems.js';
+import type { ReadOrder } from './read-order.js';
 import { NoQuery, OrderParams, PlaceOrderBody } from './schemas.js';
 import type { Waiting } from './waiting.js';
 
@@ -33,7 +31,7 @@ const SCOPE = `POST:${ROUTE}`;
 export interface OrderRouteDependencies {
   readonly authentication: Authentication;
   readonly entry: Entry;
-  readonly store: OrderStore;
+  readonly readOrder: ReadOrder;
   readonly openOrders: OpenOrderStore;
   readonly healer: Healer;
   readonly placeOrder: PlaceOrderDependencies;
@@ -52,7 +50,7 @@ interface Placing {
 
 /** `POST /orders` and `GET /orders/{orderId}`. */
 export function addOrderRoutes(app: HttpApp, dependencies: OrderRouteDependencies): void {
-  const { authentication, entry, store, openOrders, documents } = dependencies;
+  const { authentication, entry, readOrder, documents } = dependencies;
 
   app.post(
     ROUTE,
@@ -74,17 +72,7 @@ export function addOrderRoutes(app: HttpApp, dependencies: OrderRouteDependencie
       schema: { params: OrderParams, querystring: NoQuery },
       onRequest: authentication.requireAnyone,
     },
-    async (request) => {
-      const { orderId } = request.params;
-      const isOperator = authentication.operatorOf(request) !== undefined;
-      const read = (): Promise<OrderRow | undefined> =>
-        isOperator
-          ? openOrders.readOfAnyTenant(orderId)
-          : store.read(authentication.tenantOf(request), orderId);
-      const row = isOrderId(orderId) ? await read() : undefined;
-      if (row === undefined) throw new Problem(PROTOCOL_PROBLEMS['not-found']);
-      return orderDocument(documents, row);
-    },
+    async (request) => orderDocument(documents, await readOrder(request, request.params.orderId)),
   );
 }
 
