@@ -10,8 +10,8 @@ const ISSUER =
 const MIN_DIGITS = 13;
 const MAX_DIGITS = 19;
 
-/** Digits with nothing but blanks and dashes between them, as long as they go on. */
-const DIGIT_RUN = /\d(?:[\s\p{Pd}]*\d)*/gu;
+/** Groups of digits with nothing but blanks and dashes between them, as long as they go on. */
+const DIGIT_RUN = /\d(?:[\s\p{Pd}\p{Cf}\u2212]*\d)*/gu;
 
 /**
  * Ids of 32 hex digits and more, with dashes where a UUID has them. Of a thousand random UUIDs one or more
@@ -19,6 +19,24 @@ const DIGIT_RUN = /\d(?:[\s\p{Pd}]*\d)*/gu;
  */
 const HEX_ID =
   /(?<![0-9a-z])(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32,})(?![0-9a-z])/giu;
+
+/**
+ * Tells whether a JSON value holds card data in any string, be it a value or the name of a member.
+ *
+ * @param mayHold tells of a member whether its string may look like one, by its name and the path to it.
+ */
+export function holdsCardData(value: unknown, mayHold: (path: string) => boolean): boolean {
+  return visit(value, '');
+
+  function visit(part: unknown, path: string): boolean {
+    if (typeof part === 'string') return !mayHold(path) && holdsCardNumber(part);
+    if (Array.isArray(part)) return part.some((element) => visit(element, `${path}[]`));
+    if (typeof part !== 'object' || part === null) return false;
+    return Object.entries(part).some(
+      ([name, member]) => holdsCardNumber(name) || visit(member, `${path}.${name}`),
+    );
+  }
+}
 
 /**
  * Tells whether a text holds what must be taken for a card number: 13–19 digits, blanks and dashes not
@@ -29,9 +47,20 @@ const HEX_ID =
 export function holdsCardNumber(text: string): boolean {
   // Compatibility forms, such as full-width digits, are digits to people and to most software.
   for (const [run] of text.normalize('NFKC').replace(HEX_ID, '#').matchAll(DIGIT_RUN)) {
-    const digits = run.replace(/\D/g, '');
-    const plausible = digits.length >= MIN_DIGITS && digits.length <= MAX_DIGITS;
-    if (plausible && ISSUER.test(digits) && hasLuhnDigit(digits)) return true;
+    const groups = run.split(/\D+/u);
+    if (groups.some((_, first) => startsCardNumber(groups.slice(first, first + MAX_DIGITS))))
+      return true;
+  }
+  return false;
+}
+
+/** Whole groups, as many as it takes: an expiry date or a verification code may follow behind a blank. */
+function startsCardNumber(groups: readonly string[]): boolean {
+  let digits = '';
+  for (const group of groups) {
+    digits += group;
+    if (digits.length > MAX_DIGITS) return false;
+    if (digits.length >= MIN_DIGITS && ISSUER.test(digits) && hasLuhnDigit(digits)) return true;
   }
   return false;
 }

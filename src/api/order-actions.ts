@@ -12,7 +12,7 @@ import type { Healer } from '../orders/heal-order.js';
 import type { OpenOrderStore } from '../store/open-orders.js';
 import { withinTimeLimit } from '../temporal/time-limit.js';
 import type { Authentication } from './auth.js';
-import { holdsCardNumber } from './card-data.js';
+import { refuseCardData } from './refuse-card-data.js';
 import { isEngineUnavailable } from './idempotency/start-once.js';
 import { isOrderId } from './order-id.js';
 import { API_PROBLEMS } from './problems.js';
@@ -53,10 +53,10 @@ export function addOrderActionRoutes(app: HttpApp, dependencies: OrderActionDepe
       {
         schema: { params: OrderParams, querystring: NoQuery, body: UndoBody },
         onRequest: authentication.requireOperator,
+        preValidation: refuseCardData(),
       },
       async (request, reply) => {
         const { step, why, who = authentication.operatorOf(request) ?? '' } = request.body;
-        if ([who, why].some(holdsCardNumber)) throw new Problem(API_PROBLEMS['card-data-refused']);
         const row = await tellUndo(dependencies, request.params.orderId, signal, {
           step,
           who,

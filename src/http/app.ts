@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { METHODS } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { LogController } from 'fastify';
@@ -15,6 +16,7 @@ import { Problem, sendProblem } from './problem.js';
 import type { ProblemType } from './problem.js';
 import { createProtocolErrors } from './protocol-errors.js';
 import { PROTOCOL_PROBLEMS } from './protocol-problems.js';
+import { malformation } from './well-formed.js';
 
 export const BODY_LIMIT_BYTES = 65_536;
 
@@ -84,14 +86,28 @@ export function createHttpApp(
       void sendProblem(reply, toProblem(error, request));
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
+  protocolErrors.attach(app.server);
+  // Methods that Node knows and Fastify does not: an address that is there refuses them as it does others.
+  for (const method of METHODS) {
+    if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
+  }
   acceptStrictJson(app);
   app.addHook('onRequest', (request, reply, done) => {
     void reply.header('x-request-id', request.id);
-    protocolErrors.track(request.raw.socket, reply.raw);
-    done(hasHost(request) ? undefined : new Problem(PROTOCOL_PROBLEMS['malformed-request']));
+    const detail = malformation(request.raw);
+    if (detail === undefined) done();
+    else done(new Problem(PROTOCOL_PROBLEMS['malformed-request'], { detail }));
   });
   endConnectionsWhenClosing(app);
-  app.setErrorHandler((error, request, reply) => sendProblem(reply, toProblem(error, request)));
+  app.setErrorHandler((error, request, reply) => {
+    const problem = toProblem(error, request);
+    // Fastify closes where it read a body in vain. What is left of it is read and dropped instead, as after any
+    // other refusal; only where it is not sure what belongs to which request, the connection ends.
+    if (problem.type === PROTOCOL_PROBLEMS['malformed-request'])
+      void reply.header('connection', 'close');
+    else void reply.removeHeader('connection');
+    return sendProblem(reply, problem);
+  });
   app.setNotFoundHandler((_request, reply) =>
     sendProblem(reply, new Problem(PROTOCOL_PROBLEMS['not-found'])),
   );
@@ -110,10 +126,6 @@ export function createHttpApp(
   });
   return app;
 }
-
-/** RFC 9112, 3.2: a request of HTTP/1.1 without a Host is malformed. */
-const hasHost = ({ raw }: FastifyRequest): boolean =>
-  raw.headers.host !== undefined || raw.httpVersion !== '1.1';
 
 /**
  * Lets the last answer on each connection be the last. Node and Fastify close connections that are idle
@@ -156,6 +168,7 @@ const FASTIFY_PROBLEMS: Readonly<Record<string, ProblemType>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: PROTOCOL_PROBLEMS['body-too-large'],
   FST_ERR_CTP_EMPTY_JSON_BODY: PROTOCOL_PROBLEMS['malformed-json'],
   FST_ERR_NOT_FOUND: PROTOCOL_PROBLEMS['not-found'],
+  FST_ERR_MAX_PARAM_LENGTH: PROTOCOL_PROBLEMS['not-found'],
 };
 
 /** Sorts whatever a route threw into the problem it answers; what nobody expected is a bare 500 and logged. */
@@ -172,6 +185,10 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
     return unavailable('store-unavailable', error);
   }
   if (validation !== undefined) {
+    // Neither a body nor a type, where a body is needed: Fastify has parsed nothing.
+    const isUntyped = request.body === undefined && request.headers['content-type'] === undefined;
+    if (validationContext === 'body' && isUntyped)
+      return new Problem(PROTOCOL_PROBLEMS['unsupported-media-type']);
     const detail = `${validationContext ?? 'request'}${validation[0]?.instancePath ?? ''} ${validation[0]?.message ?? ''}`;
     return new Problem(PROTOCOL_PROBLEMS['validation-failed'], { detail: detail.trim() });
   }

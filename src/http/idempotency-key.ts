@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Problem } from './problem.js';
 import { PROTOCOL_PROBLEMS } from './protocol-problems.js';
+import { rawValues } from './well-formed.js';
 
 /** 255: what Stripe takes, and what clients therefore send. Quotes on the wire do not count. */
 const MAX_KEY_LENGTH = 255;
@@ -18,10 +19,7 @@ const KEY = /^[\x21\x23-\x7e]+$/;
  * @throws Problem `idempotency-key-missing` or `idempotency-key-invalid`.
  */
 export function readIdempotencyKey(request: IncomingMessage): string {
-  const values = request.rawHeaders.filter(
-    (_, index) =>
-      index % 2 === 1 && request.rawHeaders[index - 1]?.toLowerCase() === 'idempotency-key',
-  );
+  const values = rawValues(request, 'idempotency-key');
   const [value] = values;
   if (value === undefined) throw new Problem(PROTOCOL_PROBLEMS['idempotency-key-missing']);
   // Blanks and tabs only, which are no part of a header's value: trim() would take U+00A0 as well.

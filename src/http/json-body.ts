@@ -1,7 +1,9 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { visit } from 'jsonc-parser';
 import { Problem } from './problem.js';
 import { PROTOCOL_PROBLEMS } from './protocol-problems.js';
+import { rawValues } from './well-formed.js';
 
 /** 20 levels: the deepest body we take has four; without a limit a parser or a schema may run out of stack. */
 const MAX_DEPTH = 20;
@@ -40,7 +42,7 @@ export function acceptStrictJson(app: FastifyInstance): void {
       done: (error: Error | null, value?: unknown) => void,
     ) => {
       try {
-        refuseOtherEncodings(request);
+        refuseOtherEncodings(request.raw);
         done(null, parseJson(body));
       } catch (error) {
         done(error as Error);
@@ -49,12 +51,22 @@ export function acceptStrictJson(app: FastifyInstance): void {
   );
 }
 
-function refuseOtherEncodings(request: FastifyRequest): void {
-  const charset = /;\s*charset\s*=\s*"?([^";\s]*)"?/i.exec(
-    request.headers['content-type'] ?? '',
-  )?.[1];
-  const isUtf8 = charset === undefined || /^utf-?8$/i.test(charset);
-  if (!isUtf8 || request.headers['content-encoding'] !== undefined) {
+/** RFC 9110, 5.6.6 and 8.3.1. Parameters other than the charset say nothing about JSON. */
+const MEDIA_TYPE =
+  /^application\/json[ \t]*((?:;[ \t]*(?:[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*")[ \t]*)?)*)$/i;
+const PARAMETER = /;[ \t]*([^=;]+)=("(?:[^"\\]|\\.)*"|[^;\s]*)/g;
+
+/** @throws Problem `unsupported-media-type` for all but JSON in UTF-8, as it is. */
+function refuseOtherEncodings(request: IncomingMessage): void {
+  const types = rawValues(request, 'content-type');
+  const parameters = types.length === 1 ? MEDIA_TYPE.exec(types[0] ?? '')?.[1] : undefined;
+  const isUtf8 = [...(parameters ?? '').matchAll(PARAMETER)].every(
+    // `charset*` is its other spelling, of RFC 8187.
+    ([, name, value]) =>
+      !/^charset\*?$/i.test(name ?? '') || /^(?:"utf-?8"|utf-?8)$/i.test(value ?? ''),
+  );
+  const isEncoded = rawValues(request, 'content-encoding').length > 0;
+  if (parameters === undefined || !isUtf8 || isEncoded) {
     throw new Problem(PROTOCOL_PROBLEMS['unsupported-media-type']);
   }
 }
