@@ -45,6 +45,8 @@ export interface Config {
   readonly rateLimitPerMinute: number;
   /** Addresses and subnets of proxies whose `X-Forwarded-For` is believed; none unless set. */
   readonly trustProxy: readonly string[];
+  /** Whether the embedded stack runs API and worker as two processes instead of one. */
+  readonly splitRoles: boolean;
   /** Whether the downstream services open their fault endpoints. */
   readonly faults: boolean;
   readonly logLevel: string;
@@ -163,6 +165,7 @@ export function parseConfig(env: Environment): Config {
     operatorKeys: credentials('OPERATOR_KEYS'),
     rateLimitPerMinute: integer('RATE_LIMIT_PER_MINUTE', 600, 1, 1_000_000_000),
     trustProxy: addresses('TRUST_PROXY'),
+    splitRoles: oneOf('SPLIT_ROLES', 'off', ['on', 'off']) === 'on',
     faults: oneOf('FAULTS', 'off', ['on', 'off']) === 'on',
     logLevel: oneOf('LOG_LEVEL', 'info', LOG_LEVELS),
   };

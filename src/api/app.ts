@@ -48,6 +48,8 @@ export interface ApiDependencies {
   readonly pool: pg.Pool;
   readonly outcomes: OutcomeFeed;
   readonly client: Client;
+  /** Starts an order at a worker of this process; undefined where there is none, or none now. */
+  readonly eagerClient?: (() => Client | undefined) | undefined;
   readonly namespace: string;
   /** Comes when the process is to stop. */
   readonly draining: AbortSignal;
@@ -59,7 +61,7 @@ export interface ApiDependencies {
  * @throws ConfigError where the tokens are not usable.
  */
 export function buildApp(dependencies: ApiDependencies): HttpApp {
-  const { config, logger, pool, outcomes, client, namespace, draining } = dependencies;
+  const { config, logger, pool, outcomes, client, eagerClient, namespace, draining } = dependencies;
   const { taskQueue, waitSeconds, temporalUiUrl } = config;
   const claims = createClaims(pool);
   const store = createOrderStore(pool);
@@ -86,7 +88,7 @@ export function buildApp(dependencies: ApiDependencies): HttpApp {
     addProblemRoutes(app);
     addOrderRoutes(app, {
       authentication,
-      entry: createEntry({ claims, client }),
+      entry: createEntry({ claims, client, eagerClient }),
       readOrder,
       openOrders,
       healer,

@@ -1,7 +1,5 @@
 import { dirname, join } from 'node:path';
 import { migrate } from '../postgres/migrate.js';
-import { createPool } from '../postgres/pool.js';
-import { seedStock } from '../services/inventory/stock.js';
 import type { Child } from './child.js';
 import { logFile, writeTemporalProfile } from './data-folder.js';
 import { joiningEnvironment, roleEnvironment } from './environment.js';
@@ -12,6 +10,8 @@ import { temporalDatabase } from './orphans.js';
 import { createDatabases, startPostgres } from './postgres.js';
 import type { PostgresServer } from './postgres.js';
 import { startRole, untilAnswering } from './role-server.js';
+import type { RoleName } from './stack-file.js';
+import { seedInventory } from './seed.js';
 import type { OpenStack } from './stack.js';
 import { cacheFolder, findTemporalCli } from './temporal-cli.js';
 import { startTemporal } from './temporal.js';
@@ -27,9 +27,6 @@ const ROLE_STOP_GRACE_MS = 30_000;
 
 /** As for Postgres and Temporal when they are started: see there. */
 const SERVER_STOP_GRACE_MS = 20_000;
-
-/** What a newcomer's orders find: plenty, one piece to race for, and none. */
-const STOCK = { DEFAULT: 1_000_000, LOW: 1, 'SOLD-OUT': 0 };
 
 /** Starts the servers that nobody else runs for us, then the roles, the API last; returns when all are ready. */
 export async function bringUp(
@@ -52,17 +49,20 @@ export async function bringUp(
     temporalConfigFile,
   });
   await stack.record({ env: joining });
+  const api = `http://${host}:${config.port}`;
   const urls = {
-    api: `http://${host}:${config.port}`,
+    app: api,
+    api,
     payment: `http://${host}:${config.paymentPort}`,
     inventory: `http://${host}:${config.inventoryPort}`,
     worker: undefined,
   };
   const role = (name: ServedRole): Promise<void> =>
     bringUpRole(stack, name, urls[name], roleEnvironment(settings.env, joining), settings, options);
-  await allOrFirstError([role('payment'), role('inventory'), role('worker')]);
+  const before = config.splitRoles ? [role('worker')] : [];
+  await allOrFirstError([role('payment'), role('inventory'), ...before]);
   // Last, so that whoever finds the API ready finds everything ready.
-  await role('api');
+  await role(config.splitRoles ? 'api' : 'app');
   return {
     ...urls,
     temporal: temporal.temporalAddress,
@@ -102,7 +102,7 @@ async function bringUpDatabases(
     migrate('payment', payment),
     migrate('inventory', inventory),
   ]);
-  await seed(inventory);
+  await seedInventory(inventory);
   return {
     databaseUrl: orders,
     paymentDatabaseUrl: payment,
@@ -120,6 +120,7 @@ async function bringUpPostgres(
   await stack.start(
     {
       name: 'postgres',
+      roles: ['postgres'],
       stopSignal: 'SIGINT',
       stopGraceMs: SERVER_STOP_GRACE_MS,
       begin: async (onChild, signal) => {
@@ -161,6 +162,7 @@ async function bringUpTemporal(
   await stack.start(
     {
       name: 'temporal',
+      roles: ['temporal'],
       stopSignal: 'SIGTERM',
       stopGraceMs: SERVER_STOP_GRACE_MS,
       begin: async (onChild, stopping) => {
@@ -198,8 +200,10 @@ async function bringUpRole(
   const supervised = await stack.start(
     {
       name,
+      roles: rolesOf(name),
       stopSignal: 'SIGTERM',
-      stopGraceMs: ROLE_STOP_GRACE_MS + (name === 'worker' ? config.stepTimeoutMs : 0),
+      stopGraceMs:
+        ROLE_STOP_GRACE_MS + (rolesOf(name).includes('worker') ? config.stepTimeoutMs : 0),
       begin: async (onChild, stopping) => {
         const log = await logFile(dataDir, name);
         const role = { program: programOf(name), dataDir, env, logFile: log, url };
@@ -214,18 +218,9 @@ async function bringUpRole(
   }
 }
 
-async function seed(connectionString: string): Promise<void> {
-  const pool = createPool({
-    connectionString,
-    max: 1,
-    applicationName: 'order-saga start',
-    onIdleError: () => undefined,
-  });
-  try {
-    await seedStock(pool, STOCK);
-  } finally {
-    await pool.end();
-  }
+/** What a program is in `stack.json`. */
+function rolesOf(name: ServedRole): readonly RoleName[] {
+  return name === 'app' ? ['api', 'worker'] : [name];
 }
 
 /**

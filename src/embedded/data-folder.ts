@@ -21,10 +21,10 @@ async function realName(folder: string): Promise<string> {
 }
 
 /** The log of a role; a log that has grown large is set aside first. */
-export async function logFile(dataDir: string, role: RoleName): Promise<string> {
+export async function logFile(dataDir: string, program: RoleName | 'app'): Promise<string> {
   const folder = join(dataDir, 'logs');
   await mkdir(folder, { recursive: true });
-  const path = join(folder, `${role}.log`);
+  const path = join(folder, `${program}.log`);
   const size = await stat(path).then(
     (found) => found.size,
     () => 0,

@@ -23,7 +23,8 @@ export interface LaunchOptions {
   readonly signal: AbortSignal;
 }
 
-export type ServedRole = Exclude<RoleName, 'temporal' | 'postgres'>;
+/** A program of ours; `app` is API and worker in one process. */
+export type ServedRole = 'app' | Exclude<RoleName, 'temporal' | 'postgres'>;
 
 /**
  * Runs the whole stack until it is told to stop, and leaves nothing running.

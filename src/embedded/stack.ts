@@ -56,12 +56,13 @@ export function openStack(
 
   return {
     start: async (role, url) => {
-      const onPid = (name: RoleName, pid: number): Promise<void> => {
-        entries.set(name, { pid, ...(url !== undefined && { url }) });
+      const onPid = (pid: number): Promise<void> => {
+        for (const name of role.roles)
+          entries.set(name, { pid, ...(url !== undefined && { url }) });
         return write();
       };
       const one = supervise(role, signal, onPid, say);
-      supervised.set(role.name, one);
+      for (const name of role.roles) supervised.set(name, one);
       await one.start();
       return one;
     },
@@ -72,7 +73,7 @@ export function openStack(
     },
     stop: async () => {
       for (const group of STOP_ORDER) {
-        const roles = group.flatMap((name) => supervised.get(name) ?? []);
+        const roles = [...new Set(group.flatMap((name) => supervised.get(name) ?? []))];
         if (roles.length > 0) say(`Stopping ${roles.map(({ name }) => name).join(' and ')} …`);
         await Promise.all(roles.map((role) => role.stop()));
       }

@@ -13,7 +13,9 @@ const MAX_RESTART_DELAY_MS = 30_000;
 const SOUND_AFTER_MS = 10_000;
 
 export interface Role {
-  readonly name: RoleName;
+  readonly name: string;
+  /** What the process is in `stack.json`; one process may be two roles. */
+  readonly roles: readonly RoleName[];
   /** Starts it; a server is also waited for. Tells of the child as soon as there is one. */
   readonly begin: (onChild: (child: Child) => Promise<void>, signal: AbortSignal) => Promise<void>;
   /** A signal on which it ends cleanly, and how long that may take. */
@@ -22,7 +24,7 @@ export interface Role {
 }
 
 export interface Supervised {
-  readonly name: RoleName;
+  readonly name: string;
   readonly child: () => Child | undefined;
   /** Starts it for the first time, and from then on again whenever it dies. */
   readonly start: () => Promise<void>;
@@ -37,7 +39,7 @@ export interface Supervised {
 export function supervise(
   role: Role,
   signal: AbortSignal,
-  onPid: (name: RoleName, pid: number) => Promise<void>,
+  onPid: (pid: number) => Promise<void>,
   say: (line: string) => void,
 ): Supervised {
   let child: Child | undefined;
@@ -46,7 +48,7 @@ export function supervise(
     signal.throwIfAborted();
     await role.begin(async (begun) => {
       child = begun;
-      await onPid(role.name, begun.pid);
+      await onPid(begun.pid);
     }, signal);
   };
   const keepAlive = async (): Promise<void> => {

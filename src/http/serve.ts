@@ -10,6 +10,8 @@ export interface ServeOptions {
   readonly close: () => Promise<void>;
   /** Called at the first signal, before the server closes: lets waiting requests end. */
   readonly drain?: () => void;
+  /** From the first signal to a hard exit. */
+  readonly delayMs?: number;
 }
 
 /** 15 s from the first signal to a hard exit: above one step's time limit, below an orchestrator's usual 30 s. */
@@ -28,11 +30,15 @@ export async function serve(app: HttpApp, options: ServeOptions): Promise<void> 
     await options.close();
     throw portInUse(error, host, port, portVariable);
   }
-  closeOnSignal(app.log, async () => {
-    options.drain?.();
-    await app.close();
-    await options.close();
-  });
+  closeOnSignal(
+    app.log,
+    async () => {
+      options.drain?.();
+      await app.close();
+      await options.close();
+    },
+    options.delayMs,
+  );
 }
 
 /**

@@ -121,7 +121,7 @@ describe('the embedded stack', function () {
 
     assert.equal(await launcher.exitCode, 0);
     assert.deepEqual(await living(pidsOf(stack)), []);
-    for (const role of ['api', 'worker', 'payment', 'inventory'] as const) {
+    for (const role of ['app', 'payment', 'inventory'] as const) {
       assert.match(await logOf(role), /got SIGTERM\ndrained\n$/);
       assert.doesNotMatch(await logOf(role), /SIGINT/);
     }
@@ -129,7 +129,7 @@ describe('the embedded stack', function () {
     assert.match(await logOf('postgres'), /database system is shut down\n$/);
   });
 
-  function logOf(role: RoleName): Promise<string> {
+  function logOf(role: RoleName | 'app'): Promise<string> {
     return readFile(join(env.DATA_DIR, 'logs', `${role}.log`), 'utf8');
   }
 });

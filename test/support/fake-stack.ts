@@ -4,6 +4,7 @@ import { launch } from '../../src/embedded/launcher.js';
 import { stopOnSignal } from '../../src/embedded/stop-on-signal.js';
 
 const PORT_VARIABLES = {
+  app: 'PORT',
   api: 'PORT',
   worker: 'none',
   payment: 'PAYMENT_PORT',

@@ -53,9 +53,9 @@ let shared: Promise<RunningStack> | undefined;
 let impatient: Promise<RunningStack> | undefined;
 const stacks = new Set<RunningStack>();
 
-/** The stack of `npm start` with a second tenant, shared by all tests that do no harm to it. */
+/** The stack of `npm start`, API and worker in one, with a second tenant; shared by all tests that do no harm to it. */
 export function sharedStack(): Promise<RunningStack> {
-  shared ??= startStack({ API_KEYS: 'demo:demo-token,other:other-token' });
+  shared ??= startStack({ API_KEYS: 'demo:demo-token,other:other-token', SPLIT_ROLES: 'off' });
   return shared;
 }
 
@@ -77,14 +77,22 @@ export async function stopStacks(): Promise<void> {
   await Promise.all([...stacks].map((stack) => stack.stop()));
 }
 
-/** Starts the whole stack as `npm start` does, on free ports and a folder of its own. */
+/**
+ * Starts the whole stack as `npm start` does, API and worker apart unless told otherwise, on free ports and a folder
+ * of its own.
+ */
 export async function startStack(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<RunningStack> {
   building ??= build();
   await building;
   const base = await stackEnvironment();
-  const env = { ...base, ...(await clusterEnvironment()), ...settings };
+  const env: Record<string, string> = {
+    SPLIT_ROLES: 'on',
+    ...base,
+    ...(await clusterEnvironment()),
+    ...settings,
+  };
   const apiUrl = `http://127.0.0.1:${env['PORT'] ?? ''}`;
   const extra: ChildProcess[] = [];
   let launcher = await launch(env, apiUrl);
@@ -114,7 +122,10 @@ export async function startStack(
       assert.ok(pid !== undefined, `${role} has no process`);
       return pid;
     },
-    log: (role) => readFile(join(base.DATA_DIR, 'logs', `${role}.log`), 'utf8'),
+    log: (role) => {
+      const isInApp = env['SPLIT_ROLES'] === 'off' && (role === 'api' || role === 'worker');
+      return readFile(join(base.DATA_DIR, 'logs', `${isInApp ? 'app' : role}.log`), 'utf8');
+    },
     kill: async (role) => {
       const pid = await stack.pid(role);
       process.kill(pid, 'SIGKILL');

@@ -35,6 +35,8 @@ export type Entered =
 export interface EntryDependencies {
   readonly claims: Claims;
   readonly client: Client;
+  /** Hands what it starts to a worker of this process at once; undefined where there is none, or none now. */
+  readonly eagerClient?: (() => Client | undefined) | undefined;
 }
 
 export type Entry = ReturnType<typeof createEntry>;
@@ -44,7 +46,7 @@ export type Entry = ReturnType<typeof createEntry>;
  * refuses to do twice. Every request drives a claim on that it finds unfinished, so a crash anywhere in
  * between heals with the next one.
  */
-export function createEntry({ claims, client }: EntryDependencies) {
+export function createEntry({ claims, client, eagerClient }: EntryDependencies) {
   return { enter };
 
   /** Claims the key of an intent and sees to it that its workflow is started, once. */
@@ -84,11 +86,12 @@ export function createEntry({ claims, client }: EntryDependencies) {
     resourceId: string,
   ): Promise<{ readonly kind: 'started' } | Found> {
     const { tenant, scope, keyDigest, requestHash, workflowId } = intent;
-    return startOnce(client, {
+    const begin = {
       ...(await operation.startOf(resourceId, kind === 'new')),
       workflowId,
       memo: { tenant, scope, keyDigest, requestHash, resourceId },
-    });
+    };
+    return startOnce(client, begin, eagerClient?.());
   }
 
   /** Takes the word of a workflow that was there before: its memo outranks the claim's row. */

@@ -66,14 +66,17 @@ export const isEngineUnavailable = (error: unknown): boolean =>
  *
  * It has no execution and no run timeout: one would close it without a chance to undo.
  *
+ * @param eagerClient on the connection of a worker in this process, which gets the first task with the start.
  * @throws EngineUnavailable where it is not known whether the workflow was started.
  */
 export async function startOnce(
   client: Client,
   start: Start,
+  eagerClient?: Client,
 ): Promise<{ readonly kind: 'started' } | Found> {
   for (let round = 1; round <= MAX_ROUNDS; round += 1) {
-    if (await tryStart(client, start)) return { kind: 'started' };
+    if (await tryStart(eagerClient ?? client, start, eagerClient !== undefined))
+      return { kind: 'started' };
     const found = await lookUp(client, start.workflowId);
     if (found.kind !== 'unknown') return found;
   }
@@ -106,7 +109,7 @@ export function lookUp(client: Client, workflowId: string): Promise<LookUp> {
   });
 }
 
-async function tryStart(client: Client, start: Start): Promise<boolean> {
+async function tryStart(client: Client, start: Start, isEager: boolean): Promise<boolean> {
   const { workflowType, memo, ...options } = start;
   try {
     await callEngine(client, () =>
@@ -116,6 +119,7 @@ async function tryStart(client: Client, start: Start): Promise<boolean> {
         workflowIdReusePolicy: 'REJECT_DUPLICATE',
         workflowIdConflictPolicy: 'FAIL',
         workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
+        requestEagerStart: isEager,
       }),
     );
     return true;

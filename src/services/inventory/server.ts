@@ -1,15 +1,15 @@
 import { configOfProcess, required } from '../../config.js';
+import { runOrExplain } from '../../last-line.js';
 import { createLogger } from '../../logger.js';
 import { runService } from '../run-service.js';
 import { buildInventoryApp } from './app.js';
 
 const config = configOfProcess();
-const logger = createLogger('inventory', config.logLevel);
 
-try {
-  await runService({
+await runOrExplain(() =>
+  runService({
     role: 'inventory',
-    logger,
+    logger: createLogger('inventory', config.logLevel),
     databaseUrl: required('INVENTORY_DATABASE_URL', config.inventoryDatabaseUrl),
     host: config.host,
     port: config.inventoryPort,
@@ -17,9 +17,5 @@ try {
     token: config.inventoryToken,
     faults: config.faults,
     buildApp: buildInventoryApp,
-  });
-} catch (error) {
-  // One readable line, not a stack: what is wrong is outside of this program.
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exit(1);
-}
+  }),
+);

@@ -1,15 +1,15 @@
 import { configOfProcess, required } from '../../config.js';
+import { runOrExplain } from '../../last-line.js';
 import { createLogger } from '../../logger.js';
 import { runService } from '../run-service.js';
 import { buildPaymentApp } from './app.js';
 
 const config = configOfProcess();
-const logger = createLogger('payment', config.logLevel);
 
-try {
-  await runService({
+await runOrExplain(() =>
+  runService({
     role: 'payment',
-    logger,
+    logger: createLogger('payment', config.logLevel),
     databaseUrl: required('PAYMENT_DATABASE_URL', config.paymentDatabaseUrl),
     host: config.host,
     port: config.paymentPort,
@@ -17,9 +17,5 @@ try {
     token: config.paymentToken,
     faults: config.faults,
     buildApp: buildPaymentApp,
-  });
-} catch (error) {
-  // One readable line, not a stack: what is wrong is outside of this program.
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exit(1);
-}
+  }),
+);
