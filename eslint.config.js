@@ -19,7 +19,7 @@ const mayNotImport = (files, folders, why) => ({
 });
 
 export default tseslint.config(
-  { ignores: ['dist', 'node_modules', '.data', '.cache', 'coverage'] },
+  { ignores: ['dist', 'node_modules', '.data', '.cache', '.hammer', 'coverage'] },
   js.configs.recommended,
   ...tseslint.configs.strictTypeChecked,
   {
@@ -79,6 +79,23 @@ export default tseslint.config(
               regex: '/(activities|api|store|services|embedded|postgres|http)/|/config\\.js$',
               message: 'Workflow code may import types of these, never values.',
               allowTypeImports: true,
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    // Types neither: a type that is wrong in both would hide what it is to find.
+    files: ['hammer/**'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: '^\\.\\./(?!docs/)|/(src|test|bench|dist)/',
+              message: 'The hammer judges the product from outside and shares no code with it.',
             },
           ],
         },
