@@ -13,11 +13,20 @@ import { TENANTS } from './plan.js';
 import type { Tenant } from './plan.js';
 import { openLink } from './tcp-proxy.js';
 import type { Link } from './tcp-proxy.js';
-import { until } from './until.js';
+import { came, until } from './until.js';
 
-/** The processes of the stack: those of `npm start`, and one more API and worker behind links of their own. */
-export type Role =
-  'api' | 'api2' | 'worker' | 'worker2' | 'payment' | 'inventory' | 'postgres' | 'temporal';
+/** Those of `npm start`, where API and worker may be one process, and one more of both behind links of their own. */
+const ROLES = [
+  'api',
+  'api2',
+  'worker',
+  'worker2',
+  'payment',
+  'inventory',
+  'postgres',
+  'temporal',
+] as const;
+export type Role = (typeof ROLES)[number];
 
 export type LinkName =
   | 'workers-payment'
@@ -114,7 +123,8 @@ export async function startProduct(
     PAYMENT_URL: `http://127.0.0.1:${links['workers-payment'].port}`,
     INVENTORY_URL: `http://127.0.0.1:${links['workers-inventory'].port}`,
   };
-  const aliveSince = new Map<Role, number>();
+  /** By process: an API and a worker may be one. */
+  const firstSeen = new Map<number, number>();
   const extras = new Map<Role, Extra>();
   const launcher = spawn(process.execPath, ['dist/embedded/start.js'], { cwd: root, env });
   const launcherLog = createWriteStream(join(folder, 'launcher.log'));
@@ -159,10 +169,6 @@ export async function startProduct(
       runExtra(root, 'dist/worker.js', joined('worker2'), join(logs, 'worker2.log')),
     );
     await untilReady(local('API2_PORT'), () => true, signal);
-    const now = Date.now();
-    for (const role of [...Object.keys(stack.roles), 'api2', 'worker2']) {
-      aliveSince.set(role as Role, now);
-    }
   } catch (error) {
     say(await readFile(join(folder, 'launcher.log'), 'utf8').catch(() => ''));
     await stop();
@@ -176,6 +182,13 @@ export async function startProduct(
       ({ roles }) => roles[role]?.pid,
       () => undefined,
     );
+  };
+  /** Whether a process has lived for long enough to be ended; the first look at it counts as its birth. */
+  const isSound = (pid: number | undefined): boolean => {
+    if (pid === undefined) return false;
+    const since = firstSeen.get(pid) ?? Date.now();
+    firstSeen.set(pid, since);
+    return Date.now() - since >= SOUND_AFTER_MS;
   };
   const signalRole = async (role: Role, name: NodeJS.Signals): Promise<void> => {
     const pid = await pidOf(role);
@@ -197,6 +210,7 @@ export async function startProduct(
     if (url !== undefined) return (await ask(`${url}/healthz`)) !== undefined;
     return role.startsWith('worker') || (await ask(`${local('PORT')}/readyz`)) !== undefined;
   };
+  for (const role of ROLES) isSound(await pidOf(role));
   return {
     apis: [local('PORT'), local('API2_PORT')],
     payment: local('PAYMENT_PORT'),
@@ -206,16 +220,16 @@ export async function startProduct(
     tokenOf,
     signal: signalRole,
     end: async (role, name, strike) => {
-      await sleep(Math.max(0, (aliveSince.get(role) ?? 0) + SOUND_AFTER_MS - Date.now()));
-      const before = await pidOf(role);
+      await came(async () => isSound(await pidOf(role)), COME_BACK_MS, 200);
       await strike?.();
+      const before = await pidOf(role);
       await signalRole(role, name);
       const isBack = async (): Promise<boolean> => {
         const pid = await pidOf(role);
         return pid !== undefined && pid !== before && (await answers(role));
       };
       await until(isBack, COME_BACK_MS, `${role} is back`);
-      aliveSince.set(role, Date.now());
+      isSound(await pidOf(role));
     },
     saveLogs: async (target) => {
       await mkdir(target, { recursive: true });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { ended, held } from '../support/money.js';
 import { impatientStack, startStack } from '../support/stack.js';
 import type { RunningStack, WireAnswer } from '../support/stack.js';
 import { until } from '../support/until.js';
@@ -139,6 +140,47 @@ describe('promise: a process may be killed at any line', () => {
       readonly status: number | null;
     }[];
     return calls.filter(({ effect, status }) => effect && status === null).length;
+  }
+});
+
+describe('promise: what a killed worker has called is undone, whatever comes of the order instead', () => {
+  let stack: RunningStack;
+
+  before(async function () {
+    this.timeout(180_000);
+    stack = await impatientStack();
+  });
+  afterEach(async () => {
+    await Promise.all([stack.payment.faults([]), stack.inventory.faults([])]);
+  });
+
+  /** What happens between the death of the worker and the next look at the order. */
+  const otherWays = {
+    'is cancelled': async (orderId: string) => {
+      await retried(() => stack.send(`/orders/${orderId}/cancel`));
+    },
+    'can not be charged any more': async (orderId: string) => {
+      await stack.payment.faults([{ operation: 'charge', orderId, fault: 'error-before' }]);
+    },
+  };
+  for (const [what, happen] of Object.entries(otherWays)) {
+    it(`undoes the steps that a killed worker has made when the order ${what}`, async () => {
+      // Both steps are made in one workflow task; what it has done is in no history when its worker dies.
+      await stack.inventory.faults([
+        { operation: 'reserve', fault: 'delay-after', times: 1, delayMs: 60_000 },
+      ]);
+      const accepted = await stack.post(ORDER, { headers: { prefer: 'respond-async' } });
+      const orderId = String(accepted.json['orderId']);
+      await until(async () => (await stack.inventory.calls(orderId)).some(({ effect }) => effect));
+
+      await stack.kill('worker');
+      await happen(orderId);
+
+      assert.equal(await ended(stack, orderId), 'cancelled');
+      assert.deepEqual(await held(stack, orderId), { money: 0, reservations: 0 });
+      assert.deepEqual(await stack.payment.kinds(orderId), ['charge', 'refund']);
+      assert.deepEqual(await stack.inventory.kinds(orderId), ['reserve', 'release']);
+    }).timeout(60_000);
   }
 });
 
