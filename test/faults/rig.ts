@@ -81,10 +81,10 @@ export interface Rig {
 export interface RigOptions {
   readonly env?: Environment;
   /** Servers that a test has made itself, in place of the rig's own. */
-  readonly servers?: (folder: string) => Promise<{
+  readonly servers?: {
     readonly payment?: DatabaseServer;
     readonly temporal?: Server;
-  }>;
+  };
 }
 
 /** Out of patience after seconds, not minutes, and reconciling each second. */
@@ -127,7 +127,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'order-saga-faults-')));
   // Where root runs the tests, Postgres runs as another user and must get through.
   await chmod(folder, 0o711);
-  const own = await options.servers?.(folder);
+  const own = options.servers;
   const [orders, payment, inventory, temporal, toxiproxy] = await Promise.all([
     databaseServer(folder, 'orders'),
     own?.payment ?? databaseServer(folder, 'payment'),

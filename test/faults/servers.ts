@@ -1,5 +1,7 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { startChild } from '../../src/embedded/child.js';
+import type { Child } from '../../src/embedded/child.js';
 import { createDatabases, startPostgres } from '../../src/embedded/postgres.js';
 import type { PostgresServer } from '../../src/embedded/postgres.js';
 import { startTemporal } from '../../src/embedded/temporal.js';
@@ -8,6 +10,8 @@ import { migrate } from '../../src/postgres/migrate.js';
 import type { DatabaseName } from '../../src/postgres/migrate.js';
 import { freePort } from '../support/free-port.js';
 import { temporalCli } from '../support/temporal.js';
+import { until } from '../support/until.js';
+import { accepts } from '../cluster/ports.js';
 
 /** A server that a test stops and starts again on the same port and data. */
 export interface Server {
@@ -15,6 +19,7 @@ export interface Server {
   /** Where its data is, while it is stopped as well. */
   readonly data: () => string;
   readonly pid: () => number;
+  readonly running: () => boolean;
   readonly start: () => Promise<void>;
   /** Ends it by a signal, and waits. */
   readonly end: (signal: NodeJS.Signals) => Promise<void>;
@@ -22,6 +27,8 @@ export interface Server {
 
 export interface DatabaseServer extends Server {
   readonly url: () => string;
+  /** @param env added to its environment until it ends. */
+  readonly start: (env?: Readonly<Record<string, string>>) => Promise<void>;
 }
 
 /** What `pg_ctl stop -m immediate` sends: no checkpoint, no goodbye; the next start recovers from the log. */
@@ -47,18 +54,53 @@ export async function databaseServer(folder: string, name: DatabaseName): Promis
   let server = await begin();
   await createDatabases(server, [name]);
   await migrate(name, server.url(name));
+  const command = await commandOf(server.child.pid);
+  let { child } = server;
   return {
     port,
     data: () => join(server.folder, 'data'),
-    pid: () => server.child.pid,
+    pid: () => child.pid,
+    running: () => child.running(),
     url: () => server.url(name),
-    start: async () => {
-      if (!server.child.running()) server = await begin();
+    start: async (env) => {
+      if (child.running()) return;
+      if (env === undefined) {
+        server = await begin();
+        child = server.child;
+      } else {
+        child = await startAgain(command, env, join(folder, `postgres-${name}.log`));
+        await until(() => accepts(port));
+      }
     },
     end: async (signal) => {
-      await server.child.stop(signal, STOP_GRACE_MS);
+      await child.stop(signal, STOP_GRACE_MS);
     },
   };
+}
+
+interface Command {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** How a process was started, from what the system knows of it. */
+async function commandOf(pid: number): Promise<Command> {
+  const [words, { uid, gid }] = await Promise.all([
+    readFile(`/proc/${pid}/cmdline`, 'utf8'),
+    stat(`/proc/${pid}`),
+  ]);
+  const [command = '', ...args] = words.split('\0').slice(0, -1);
+  return { command, args, uid, gid };
+}
+
+function startAgain(
+  command: Command,
+  env: Readonly<Record<string, string>>,
+  logFile: string,
+): Promise<Child> {
+  return startChild({ ...command, env: { LC_ALL: 'C', ...env }, logFile, cwd: '/' });
 }
 
 /** A Temporal dev server that keeps its data on disk, as the embedded stack's does. */
@@ -81,6 +123,7 @@ export async function temporalServer(folder: string): Promise<Server> {
     port,
     data: () => data,
     pid: () => server.child.pid,
+    running: () => server.child.running(),
     start: async () => {
       if (!server.child.running()) server = await begin();
     },

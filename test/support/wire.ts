@@ -29,6 +29,8 @@ export interface SeenCall {
   readonly key: string;
   readonly effect: boolean;
   readonly status: number | null;
+  /** When it arrived, ISO 8601. */
+  readonly at: string;
 }
 
 /** A downstream service as a test sees it: over HTTP, like anybody. */
