@@ -27,6 +27,7 @@ interface Check {
 
 /** `GET /healthz`: the process answers. `GET /readyz`: so does all that an order needs. */
 export function addHealthRoutes(app: HttpApp, dependencies: HealthDependencies): void {
+  const isRecent = createRecency(POLLER_AGE_MS);
   app.get('/healthz', (_request, reply) => reply.send({ status: 'alive' }));
 
   app.get('/readyz', async (_request, reply) => {
@@ -34,7 +35,7 @@ export function addHealthRoutes(app: HttpApp, dependencies: HealthDependencies):
       check('postgres', () => checkPostgres(dependencies)),
       check('temporal', () => checkTemporal(dependencies)),
       check('search-attributes', () => checkSearchAttributes(dependencies)),
-      check('worker', () => checkWorker(dependencies)),
+      check('worker', () => checkWorker(dependencies, isRecent)),
     ]);
     const ready = checks.every(({ ok }) => ok);
     return reply
@@ -82,7 +83,10 @@ async function checkSearchAttributes({ client, namespace }: HealthDependencies):
   return 'registered';
 }
 
-async function checkWorker({ client, namespace, taskQueue }: HealthDependencies): Promise<string> {
+async function checkWorker(
+  { client, namespace, taskQueue }: HealthDependencies,
+  isRecent: (stampMs: number) => boolean,
+): Promise<string> {
   const { pollers } = await ask(client, () =>
     client.workflowService.describeTaskQueue({
       namespace,
@@ -93,10 +97,32 @@ async function checkWorker({ client, namespace, taskQueue }: HealthDependencies)
   const newest = Math.max(
     ...pollers.map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1_000),
   );
-  if (Date.now() - newest > POLLER_AGE_MS) {
+  if (!isRecent(newest)) {
     throw new NotMet(`no worker has polled ${taskQueue} within ${POLLER_AGE_MS / 1_000} s`);
   }
   return `a worker polls ${taskQueue}`;
+}
+
+/**
+ * Makes what tells whether the newest stamp of another machine's clock is recent.
+ *
+ * The age of a stamp is measured by when we saw it change: clocks of two machines may be hours apart, and
+ * one that is set must not take a service out of its balancer. Only where we did not look for a while, as at
+ * the start, the two clocks are compared.
+ */
+function createRecency(maxAgeMs: number): (stampMs: number) => boolean {
+  let seen: { stampMs: number; since: number; lookedAt: number } | undefined;
+  return (stampMs) => {
+    const now = performance.now();
+    if (seen === undefined || now - seen.lookedAt > maxAgeMs) {
+      seen = { stampMs, since: now - (Date.now() - stampMs), lookedAt: now };
+    }
+    seen.lookedAt = now;
+    if (stampMs > seen.stampMs) seen.since = now;
+    // A lower one is no sign of life: that clock was set back, or whoever had the newest is forgotten.
+    seen.stampMs = stampMs;
+    return now - seen.since <= maxAgeMs;
+  };
 }
 
 const ask = <T>(client: Client, call: () => Promise<T>): Promise<T> =>

@@ -15,8 +15,8 @@ const MAX_ORDERS = 500;
 const IN_FLIGHT = 20;
 
 /**
- * 10 minutes: how far back a round compares Temporal's orders with the rows. Where it finds one that
- * Postgres has lost it goes on, back to the first page that lacks none; so a restored backup heals whole.
+ * 10 minutes: how far back from the newest a round compares Temporal's orders with the rows. Where it finds
+ * one that Postgres has lost it goes on, back to the first page that lacks none; so a restored backup heals whole.
  */
 const LOOK_BACK_MS = 600_000;
 
@@ -72,16 +72,19 @@ export function createMaintenance(dependencies: ReconcilerDependencies) {
 
   /** Postgres behind Temporal: rows that a restored backup does not have are written from the workflows. */
   async function restoreLostRows(count: (what: string) => void): Promise<void> {
-    const since = Date.now() - LOOK_BACK_MS;
+    // From the newest order, not from now: the clock of Temporal need not agree with ours.
+    let newestMs = 0;
     let page: WorkflowExecutionInfo[] = [];
     for await (const workflow of client.workflow.list({
       query: `WorkflowType = '${PLACE_ORDER}'`,
       pageSize: PAGE_SIZE,
     })) {
       page.push(workflow);
+      const startedMs = workflow.startTime.getTime();
+      newestMs = Math.max(newestMs, startedMs);
       if (page.length < PAGE_SIZE) continue;
       const lost = await restorePage(page, count);
-      if (lost === 0 && workflow.startTime.getTime() < since) return;
+      if (lost === 0 && startedMs < newestMs - LOOK_BACK_MS) return;
       page = [];
     }
     await restorePage(page, count);

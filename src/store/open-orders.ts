@@ -117,14 +117,15 @@ const READ_OPEN = `
 
 const READ_OF_ANY_TENANT = `select ${ORDER_COLUMNS} from orders o where o.order_id = $1`;
 
+/** A time that is to come counts as long ago: the clock was ahead when it was written, and has been set since. */
 const TAKE_UNTOUCHED = `
   with taken as (
     select order_id from orders
     where status not in ('confirmed', 'cancelled')
-      and coalesce(checked_at, updated_at) < now() - make_interval(secs => $1::integer)
-      and updated_at < now() - make_interval(secs => $1::integer)
+      and coalesce(checked_at, updated_at) not between now() - make_interval(secs => $1::integer) and now()
+      and updated_at not between now() - make_interval(secs => $1::integer) and now()
       and (status <> 'needs_attention' or checked_at is null
-        or checked_at < now() - make_interval(secs => $2::integer))
+        or checked_at not between now() - make_interval(secs => $2::integer) and now())
     order by coalesce(checked_at, updated_at)
     limit $3 for update skip locked
   ),

@@ -34,7 +34,8 @@ export function listenForOutcomes(
   let client: pg.Client | undefined;
 
   const hear = (workflowId: string): void => {
-    const now = Date.now();
+    // Steady: a clock that is set back would keep them for as long as it was set.
+    const now = performance.now();
     recent.set(workflowId, now);
     for (const [id, heardAt] of recent) {
       if (now - heardAt < REMEMBER_MS) break;

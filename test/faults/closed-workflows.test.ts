@@ -70,8 +70,12 @@ describe('faults: a workflow ends before its order, or goes on for very long', (
       const outcome = await handle.result();
 
       assert.equal(outcome.status, 'cancelled');
-      const { historyLength } = await handle.describe();
-      assert.ok(historyLength < 100, `${historyLength} events`);
+      // The test server writes down each skip of time; a server where time runs has no such events.
+      const { events = [] } = await handle.fetchHistory();
+      const written = (events ?? []).filter(
+        (event) => !event.workflowExecutionTimeSkippingTransitionedEventAttributes,
+      );
+      assert.ok(written.length < 50, `${written.length} events`);
     } finally {
       await worker.stop();
     }

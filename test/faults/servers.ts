@@ -1,5 +1,6 @@
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import pg from 'pg';
 import { startChild } from '../../src/embedded/child.js';
 import type { Child } from '../../src/embedded/child.js';
 import { createDatabases, startPostgres } from '../../src/embedded/postgres.js';
@@ -11,7 +12,6 @@ import type { DatabaseName } from '../../src/postgres/migrate.js';
 import { freePort } from '../support/free-port.js';
 import { temporalCli } from '../support/temporal.js';
 import { until } from '../support/until.js';
-import { accepts } from '../cluster/ports.js';
 
 /** A server that a test stops and starts again on the same port and data. */
 export interface Server {
@@ -69,7 +69,7 @@ export async function databaseServer(folder: string, name: DatabaseName): Promis
         child = server.child;
       } else {
         child = await startAgain(command, env, join(folder, `postgres-${name}.log`));
-        await until(() => accepts(port));
+        await until(() => answers(server.url(name)));
       }
     },
     end: async (signal) => {
@@ -93,6 +93,21 @@ async function commandOf(pid: number): Promise<Command> {
   ]);
   const [command = '', ...args] = words.split('\0').slice(0, -1);
   return { command, args, uid, gid };
+}
+
+/** Whether Postgres takes a query: it listens sooner. */
+async function answers(connectionString: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query('select 1');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
 }
 
 function startAgain(
