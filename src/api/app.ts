@@ -16,6 +16,7 @@ import { createAuthentication } from './auth.js';
 import { addHealthRoutes } from './health.js';
 import { createClaims } from './idempotency/claims.js';
 import { createEntry } from './idempotency/enter.js';
+import { documented } from './openapi/document.js';
 import { addOrderActionRoutes } from './order-actions.js';
 import { addOrderEventRoutes } from './order-events.js';
 import { addOrderListRoutes } from './order-lists.js';
@@ -106,5 +107,5 @@ export function buildApp(dependencies: ApiDependencies): HttpApp {
     addOrderListRoutes(app, { authentication, lists: createOrderLists(pool), documents });
     addOrderActionRoutes(app, { authentication, client, openOrders, healer });
   };
-  return createHttpApp(logger, addRoutes, { trustProxy: config.trustProxy });
+  return createHttpApp(logger, documented(addRoutes), { trustProxy: config.trustProxy });
 }

@@ -16,7 +16,7 @@ import { refuseCardData } from './refuse-card-data.js';
 import { isEngineUnavailable } from './idempotency/start-once.js';
 import { isOrderId } from './order-id.js';
 import { API_PROBLEMS } from './problems.js';
-import { NoQuery, OrderParams, UndoBody } from './schemas.js';
+import { NoBody, NoQuery, OrderParams, UndoBody } from './schemas.js';
 
 /** 5 s for a signal: an operator hears soon that it did not get through. */
 const SIGNAL_TIMEOUT_MS = 5_000;
@@ -35,13 +35,10 @@ export function addOrderActionRoutes(app: HttpApp, dependencies: OrderActionDepe
   app.post(
     '/orders/:orderId/cancel',
     {
-      schema: { params: OrderParams, querystring: NoQuery },
+      schema: { params: OrderParams, querystring: NoQuery, body: NoBody },
       onRequest: [authentication.requireTenant, forgetTypeOfNoBody],
     },
-    async (request, reply) => {
-      requireNoBody(request);
-      return cancel(dependencies, request, request.params.orderId, reply);
-    },
+    (request, reply) => cancel(dependencies, request, request.params.orderId, reply),
   );
 
   for (const [action, signal] of [
@@ -121,7 +118,7 @@ async function tellUndo(
     throw new Problem(API_PROBLEMS['engine-unavailable'], {
       detail: 'The operator’s word did not get through. Repeat it after the time in Retry-After.',
       members: { orderId },
-      headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
+      headers: { location: `/orders/${orderId}`, 'retry-after': String(RETRY_AFTER_SECONDS) },
       cause,
     });
   }
@@ -133,15 +130,6 @@ async function tellUndo(
 async function forgetTypeOfNoBody({ headers }: FastifyRequest): Promise<void> {
   const isEmpty = (headers['content-length'] ?? '0') === '0';
   if (isEmpty && headers['transfer-encoding'] === undefined) delete headers['content-type'];
-}
-
-/** None, or an empty object: what some clients send for none. */
-function requireNoBody({ body }: FastifyRequest): void {
-  if (body === undefined || body === null) return;
-  if (typeof body === 'object' && !Array.isArray(body) && Object.keys(body).length === 0) return;
-  throw new Problem(PROTOCOL_PROBLEMS['validation-failed'], {
-    detail: 'This request takes no body, or an empty object.',
-  });
 }
 
 /** As every 202 does, it says no more than that it goes on; an order that has ended is said to have. */

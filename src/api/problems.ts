@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import { OUTCOME_PROBLEMS } from '../domain/outcome.js';
 import type { HttpApp } from '../http/app.js';
 import { Problem } from '../http/problem.js';
@@ -54,9 +55,12 @@ export const ALL_PROBLEMS: ReadonlyMap<string, ProblemType> = new Map(
   Object.entries({ ...PROTOCOL_PROBLEMS, ...API_PROBLEMS, ...OUTCOMES }),
 );
 
+/** Any text: what is no slug of ours is an address with nothing at it. */
+const ProblemParams = Type.Object({ slug: Type.String({ examples: [...ALL_PROBLEMS.keys()] }) });
+
 /** `GET /problems/<slug>`: what the `type` of a problem points to. */
 export function addProblemRoutes(app: HttpApp): void {
-  app.get<{ Params: { slug: string } }>('/problems/:slug', (request, reply) => {
+  app.get('/problems/:slug', { schema: { params: ProblemParams } }, (request, reply) => {
     const type = ALL_PROBLEMS.get(request.params.slug);
     if (type === undefined) throw new Problem(PROTOCOL_PROBLEMS['not-found']);
     const { slug, status, title, detail } = type;

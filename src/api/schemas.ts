@@ -1,22 +1,22 @@
 import { Type } from 'typebox';
-import type { Static } from 'typebox';
+import type { Static, TStringOptions } from 'typebox';
 import { ORDER_STATUSES } from '../domain/order.js';
 import type { OrderStatus } from '../domain/order.js';
 
 /** An unknown member is refused, never dropped: it may be the one that matters to its sender. */
 const closed = { additionalProperties: false };
 
-const shortText = (description: string) =>
-  Type.String({ minLength: 1, maxLength: 64, description });
+/** U+0000 has been refused with the body; a document that takes it would promise too much. */
+const NO_NUL = '^[^\\u0000]*$';
+
+const shortText = (description: string, options: TStringOptions = {}) =>
+  Type.String({ minLength: 1, maxLength: 64, pattern: NO_NUL, description, ...options });
 
 export const DEFAULT_CURRENCY = 'JPY';
 export const DEFAULT_ITEMS = [{ sku: 'DEFAULT', quantity: 1 }];
 export const DEFAULT_PAYMENT_METHOD = 'pm_ok';
 
-/**
- * The body of `POST /orders`. It names its defaults in words only: Fastify would write a `default` into the
- * body, which must stay as it was sent.
- */
+/** The body of `POST /orders`. Its defaults are filled in where an order is made of it, not by Fastify. */
 export const PlaceOrderBody = Type.Object(
   {
     userId: shortText('Who orders. Never sent to the workflow engine.'),
@@ -29,7 +29,8 @@ export const PlaceOrderBody = Type.Object(
       Type.Unsafe<string>({
         type: 'string',
         enum: Intl.supportedValuesOf('currency'),
-        description: `ISO 4217. Default ${DEFAULT_CURRENCY}.`,
+        default: DEFAULT_CURRENCY,
+        description: 'ISO 4217.',
       }),
     ),
     items: Type.Optional(
@@ -41,11 +42,11 @@ export const PlaceOrderBody = Type.Object(
           },
           closed,
         ),
-        { minItems: 1, maxItems: 100, description: 'Default one piece of DEFAULT.' },
+        { minItems: 1, maxItems: 100, uniqueItems: true, default: DEFAULT_ITEMS },
       ),
     ),
     paymentMethod: Type.Optional(
-      shortText(`A token of the payment provider. Default ${DEFAULT_PAYMENT_METHOD}.`),
+      shortText('A token of the payment provider.', { default: DEFAULT_PAYMENT_METHOD }),
     ),
   },
   closed,
@@ -68,14 +69,7 @@ export const ListQuery = Type.Object(
         description: 'Where the orders stand. An operator’s token takes needs_attention only.',
       }),
     ),
-    userId: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 64,
-        pattern: '^[^\\u0000]*$',
-        description: 'Who ordered.',
-      }),
-    ),
+    userId: Type.Optional(shortText('Who ordered.')),
     cursor: Type.Optional(
       Type.String({
         minLength: 1,
@@ -96,12 +90,23 @@ export const ListQuery = Type.Object(
 /** Any text: an id of the wrong form is an unknown order, with the same answer. */
 export const OrderParams = Type.Object({ orderId: Type.String() });
 
+/** The body of a cancel: none, or an empty object, which some clients send for none. */
+export const NoBody = Type.Unsafe<null | Record<string, never>>({
+  type: ['object', 'null'],
+  additionalProperties: false,
+});
+
 /** What an operator says about a stuck undo. */
 export const UndoBody = Type.Object(
   {
     step: Type.Union([Type.Literal('payment'), Type.Literal('inventory')]),
     who: Type.Optional(shortText('Who asks; the name of the token where it is left out.')),
-    why: Type.String({ minLength: 1, maxLength: 1_000, description: 'Kept for the auditor.' }),
+    why: Type.String({
+      minLength: 1,
+      maxLength: 1_000,
+      pattern: NO_NUL,
+      description: 'Kept for the auditor.',
+    }),
   },
   closed,
 );

@@ -78,7 +78,8 @@ export function createHttpApp(
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     genReqId: () => randomUUID(),
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
+    // A body stays as it was sent: it is fingerprinted.
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
     clientErrorHandler: (error, socket) => protocolErrors.answer(error, socket),
     frameworkErrors: (error, request, reply) => {
       // No hook runs for these, so the header is set here.
@@ -112,16 +113,12 @@ export function createHttpApp(
     sendProblem(reply, new Problem(PROTOCOL_PROBLEMS['not-found'])),
   );
 
-  const methodsByUrl = new Map<string, Set<string>>();
-  app.addHook('onRoute', ({ url, method }) => {
-    const methods = methodsByUrl.get(url) ?? new Set();
-    for (const one of [method].flat()) methods.add(one);
-    methodsByUrl.set(url, methods);
-  });
+  const urls = new Set<string>();
+  app.addHook('onRoute', ({ url }) => void urls.add(url));
   addRoutes(app);
   // Registered last, hence loaded when every route is known.
   void app.register((scope, _options, done) => {
-    for (const [url, methods] of [...methodsByUrl]) refuseOtherMethods(scope, url, [...methods]);
+    for (const url of [...urls]) refuseOtherMethods(scope, url);
     done();
   });
   return app;
@@ -143,12 +140,15 @@ function endConnectionsWhenClosing(app: HttpApp): void {
   });
 }
 
-function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly string[]): void {
+/** Asks the router what an address takes: not every route of a plugin is told to `onRoute`. */
+function refuseOtherMethods(app: FastifyInstance, url: string): void {
+  const allowed = app.supportedMethods.filter((method) => app.hasRoute({ url, method }));
   const others = app.supportedMethods.filter((method) => !allowed.includes(method));
   app.route({
     url,
     method: others,
     exposeHeadRoute: false,
+    schema: { hide: true },
     // Thrown before a body is read: whatever it holds, the method is wrong.
     onRequest: (_request, _reply, done) => {
       done(

@@ -51,9 +51,13 @@ export function problemBody(problem: Problem, requestId: string): string {
 }
 
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
-  return reply
-    .code(problem.type.status)
-    .headers(problem.headers)
-    .header('content-type', PROBLEM_CONTENT_TYPE)
-    .send(problemBody(problem, reply.request.id));
+  return (
+    reply
+      .code(problem.type.status)
+      .headers(problem.headers)
+      .header('content-type', PROBLEM_CONTENT_TYPE)
+      // What went wrong once need not go wrong again, and the request id is of one request.
+      .header('cache-control', 'no-store')
+      .send(problemBody(problem, reply.request.id))
+  );
 }
