@@ -441,7 +441,7 @@ describe('POST /orders refuses', () => {
     const answer = await api.app.inject({ method: 'PUT', url: '/orders' });
 
     assert.equal(answer.statusCode, 405);
-    assert.equal(answer.headers['allow'], 'POST, GET, HEAD');
+    assert.equal(answer.headers['allow'], 'GET, HEAD, POST');
     assert.equal(answer.headers['cache-control'], 'no-store');
   });
 

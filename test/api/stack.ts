@@ -1,7 +1,10 @@
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Client } from '@temporalio/client';
+import type { InjectOptions } from 'fastify';
+import type { OpenAPIV3_1 } from 'openapi-types';
 import type pg from 'pg';
 import { pino } from 'pino';
 import type { Activities } from '../../src/activities/index.js';
@@ -14,6 +17,8 @@ import { createOrderStore } from '../../src/store/orders.js';
 import { listenForOutcomes } from '../../src/store/outcome-feed.js';
 import { connectTemporal } from '../../src/temporal/connect.js';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.js';
+import { conformanceTo } from '../support/conformance.js';
+import type { Conformance } from '../support/conformance.js';
 import { createDatabase } from '../support/postgres.js';
 import type { TestDatabase } from '../support/postgres.js';
 import { sharedTemporal } from '../support/temporal.js';
@@ -78,6 +83,7 @@ export async function startApi(options: StackOptions = {}) {
     draining: draining.signal,
   });
   await app.ready();
+  const check = conformanceTo(app.swagger() as OpenAPIV3_1.Document);
   let stopWorker: (() => Promise<void>) | undefined;
 
   return {
@@ -87,9 +93,11 @@ export async function startApi(options: StackOptions = {}) {
     logLines,
     /** A client that no test cuts. */
     client: direct.client,
-    post: (post: Post = {}) => postOrder(app, post),
+    post: (post: Post = {}) => postOrder(app, post, check),
     get: (url: string, token = 'token-a') =>
-      answerOf(app.inject({ url, headers: { authorization: `Bearer ${token}` } })),
+      inject(app, { url, headers: { authorization: `Bearer ${token}` } }, check),
+    /** Any request. */
+    inject: (request: InjectOptions) => inject(app, request, check),
     startWorker: async () => {
       const activities = activitiesOn(database.pool);
       ({ stop: stopWorker } = await startWorkflowWorker(config.taskQueue, activities));
@@ -160,33 +168,36 @@ function activitiesOn(pool: pg.Pool): Activities {
   /* eslint-enable @typescript-eslint/require-await */
 }
 
-export function postOrder(app: HttpApp, post: Post): Promise<ApiAnswer> {
+function postOrder(app: HttpApp, post: Post, check: Conformance): Promise<ApiAnswer> {
   const { key = randomUUID(), body = A_BODY, token = 'token-a', url = '/orders' } = post;
-  return answerOf(
-    app.inject({
-      method: 'POST',
-      url,
-      headers: {
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/json',
-        'idempotency-key': key,
-        ...post.headers,
-      },
-      payload: typeof body === 'string' ? body : JSON.stringify(body),
-    }),
-  );
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/json',
+    'idempotency-key': key,
+    ...post.headers,
+  };
+  const payload = typeof body === 'string' ? body : JSON.stringify(body);
+  return inject(app, { method: 'POST', url, headers, payload }, check);
 }
 
-async function answerOf(
-  injected: PromiseLike<{
-    readonly statusCode: number;
-    readonly headers: unknown;
-    readonly body: string;
-  }>,
+/** Each answer is held against the API's document. */
+async function inject(
+  app: HttpApp,
+  request: InjectOptions,
+  check: Conformance,
 ): Promise<ApiAnswer> {
-  const { statusCode, headers, body } = await injected;
+  const { statusCode: status, headers, body } = await app.inject(request);
+  const { method = 'GET', url } = request;
+  assert.ok(typeof url === 'string');
+  check({
+    method,
+    path: url,
+    status,
+    header: (name) => headers[name.toLowerCase()]?.toString(),
+    body,
+  });
   const json = body.startsWith('{') ? (JSON.parse(body) as ApiAnswer['json']) : {};
-  return { status: statusCode, headers: headers as ApiAnswer['headers'], body, json };
+  return { status, headers: headers as ApiAnswer['headers'], body, json };
 }
 
 /** Counts by listing, which lags: to be asked until it is what a test expects, or at its end. */

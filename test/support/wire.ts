@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import type { OpenAPIV3_1 } from 'openapi-types';
+import { conformanceTo } from './conformance.js';
+import type { Conformance } from './conformance.js';
 
 /** An answer as it came over the wire. */
 export interface WireAnswer {
@@ -67,7 +70,7 @@ export async function post(
     },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
-  return toWireAnswer(response);
+  return toWireAnswer('POST', response);
 }
 
 /** Any other request, with a JSON body where one is given. */
@@ -84,11 +87,12 @@ export async function send(
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  return toWireAnswer(response);
+  return toWireAnswer('POST', response);
 }
 
 export async function get(api: string, path: string, token = 'demo-token'): Promise<WireAnswer> {
   return toWireAnswer(
+    'GET',
     await fetch(`${api}${path}`, { headers: { authorization: `Bearer ${token}` } }),
   );
 }
@@ -102,10 +106,31 @@ export async function retried(request: () => Promise<WireAnswer>): Promise<WireA
   }
 }
 
-async function toWireAnswer(response: Response): Promise<WireAnswer> {
+async function toWireAnswer(method: string, response: Response): Promise<WireAnswer> {
   const text = await response.text();
+  const { origin, pathname, search } = new URL(response.url);
+  (await conformance(origin))?.({
+    method,
+    path: pathname + search,
+    status: response.status,
+    header: (name) => response.headers.get(name),
+    body: text,
+  });
   const json = JSON.parse(text) as Record<string, unknown>;
   return { status: response.status, headers: response.headers, text, json };
+}
+
+let holding: Promise<Conformance | undefined> | undefined;
+
+/** Every answer of any test is held against the document; undefined while no API is there to give it. */
+async function conformance(origin: string): Promise<Conformance | undefined> {
+  holding ??= fetch(`${origin}/openapi.json`).then(
+    async (response) => conformanceTo((await response.json()) as OpenAPIV3_1.Document),
+    () => undefined,
+  );
+  const held = await holding;
+  if (held === undefined) holding = undefined;
+  return held;
 }
 
 /** A service's test side, at its base address. */
