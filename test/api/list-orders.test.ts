@@ -164,7 +164,7 @@ describe('GET /orders', () => {
       [
         orderId,
         token.replace('token', 'tenant'),
-        `order-${orderId}`,
+        `order-${orderId.slice(4)}`,
         userId,
         status,
         decision === undefined ? 'undo' : decision,

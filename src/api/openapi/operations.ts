@@ -18,7 +18,9 @@ export interface Operation {
 
 /** What may happen to a request of any kind. */
 const ANY = ['malformed-request', 'request-timeout', 'header-too-large', 'internal-error'];
-const OF_AN_ORDER = [...ANY, 'validation-failed', 'unauthorized', 'store-unavailable'];
+/** All but probes are counted. */
+const COUNTED = [...ANY, 'rate-limited'];
+const OF_AN_ORDER = [...COUNTED, 'validation-failed', 'unauthorized', 'store-unavailable'];
 const WITH_BODY = ['malformed-json', 'body-too-large', 'unsupported-media-type'];
 
 const NO_STORE = 'Cache-Control' as const;
@@ -170,13 +172,13 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'What a problem means and what to do next',
     responses: {
       200: answer('The problem.', 'ProblemType'),
-      ...problems([...ANY, 'not-found']),
+      ...problems([...COUNTED, 'not-found']),
     },
   },
   'GET /openapi.json': {
     operationId: 'readDocument',
     tag: 'server',
     summary: 'This document',
-    responses: { 200: answer('OpenAPI 3.1.', 'Document'), ...problems(ANY) },
+    responses: { 200: answer('OpenAPI 3.1.', 'Document'), ...problems(COUNTED) },
   },
 };
