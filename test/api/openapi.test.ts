@@ -21,6 +21,9 @@ const OF_ANY_REQUEST = [
   'internal-error',
 ];
 
+/** It would take thousands of open streams. */
+const NOT_PROVOKED: Readonly<Record<string, readonly string[]>> = { watchOrder: ['overloaded'] };
+
 type Operation = OpenAPIV3_1.OperationObject;
 type Provoke = () => Promise<ApiAnswer>;
 
@@ -138,6 +141,7 @@ describe('/openapi.json', () => {
       }),
       listOrders: () => ({ url: '/orders', headers: as('token-a') }),
       readOrder: (url) => ({ url, headers: as('token-a') }),
+      watchOrder: (path) => ({ url: `${path}/events`, headers: as('token-a') }),
       cancelOrder: (path) => ({
         method: 'POST',
         url: `${path}/cancel`,
@@ -261,10 +265,11 @@ describe('/openapi.json', () => {
     for (const id of Object.keys(good)) {
       it(id, async () => {
         const [, operation] = operationsOf(document).find(([, one]) => one.operationId === id)!;
-        const provocable = slugsOf(operation).filter((slug) => !OF_ANY_REQUEST.includes(slug));
+        const shownElsewhere = [...OF_ANY_REQUEST, ...(NOT_PROVOKED[id] ?? [])];
+        const provocable = slugsOf(operation).filter((slug) => !shownElsewhere.includes(slug));
 
         assert.deepEqual(
-          OF_ANY_REQUEST.filter((slug) => !slugsOf(operation).includes(slug)),
+          shownElsewhere.filter((slug) => !slugsOf(operation).includes(slug)),
           [],
         );
         assert.deepEqual(

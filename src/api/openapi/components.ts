@@ -163,6 +163,13 @@ export const REQUEST_HEADERS = {
     description: 'Taken and not needed: repeating the request changes nothing.',
     schema: { type: 'string' },
   },
+  LastEventId: {
+    name: 'Last-Event-ID',
+    in: 'header',
+    required: false,
+    description: 'The `id` of the last event that was had, where a stream was cut.',
+    schema: { type: 'string' },
+  },
   Prefer: {
     name: 'Prefer',
     in: 'header',

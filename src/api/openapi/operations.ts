@@ -1,6 +1,6 @@
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { REQUEST_HEADERS } from './components.js';
-import { answer, orderAnswer, problems } from './responses.js';
+import { answer, emptyAnswer, orderAnswer, problems, textAnswer } from './responses.js';
 import type { Responses } from './responses.js';
 
 /** What the document says of a route beyond the schemas that the route itself is checked by. */
@@ -111,6 +111,21 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     responses: {
       200: answer('The order, each of its steps and each undo.', 'Order', [NO_STORE]),
       ...problems([...OF_AN_ORDER, 'not-found']),
+    },
+  },
+
+  'GET /orders/:orderId/events': {
+    operationId: 'watchOrder',
+    tag: 'orders',
+    summary: 'Follow an order until it is final',
+    description:
+      'Server-sent events: each `data` is the order as `readOrder` shows it; the stream ends with the order.',
+    security: ['bearer', 'operator'],
+    headers: [REQUEST_HEADERS.LastEventId],
+    responses: {
+      200: textAnswer('The order, again with each change.', 'text/event-stream', [NO_STORE]),
+      204: emptyAnswer('The final state was had before: do not come back.', [NO_STORE]),
+      ...problems([...OF_AN_ORDER, 'not-found', 'overloaded']),
     },
   },
 

@@ -28,6 +28,19 @@ export function answer(
   return response(description, headers, { 'application/json': media });
 }
 
+/** An answer in text of another kind. */
+export function textAnswer(
+  description: string,
+  mediaType: string,
+  headers: readonly Header[] = [],
+): Response {
+  return response(description, headers, { [mediaType]: { schema: { type: 'string' } } });
+}
+
+/** An answer without a body. */
+export const emptyAnswer = (description: string, headers: readonly Header[] = []): Response =>
+  response(description, headers);
+
 /** An answer that names an order, from where a client goes on to read or cancel it. */
 export function orderAnswer(
   description: string,
@@ -85,7 +98,7 @@ function headersOfAll(slugs: readonly string[]): readonly Header[] {
 function response(
   description: string,
   headers: readonly Header[],
-  content: Response['content'],
+  content?: Response['content'],
 ): Response {
   return {
     description,
