@@ -16,7 +16,7 @@ import { Problem, sendProblem } from './problem.js';
 import type { ProblemType } from './problem.js';
 import { createProtocolErrors } from './protocol-errors.js';
 import { PROTOCOL_PROBLEMS } from './protocol-problems.js';
-import { malformation } from './well-formed.js';
+import { refusalOf } from './well-formed.js';
 
 export const BODY_LIMIT_BYTES = 65_536;
 
@@ -84,7 +84,7 @@ export function createHttpApp(
     frameworkErrors: (error, request, reply) => {
       // No hook runs for these, so the header is set here.
       void reply.header('x-request-id', request.id);
-      void sendProblem(reply, toProblem(error, request));
+      void sendProblem(reply, refusalOf(request.raw) ?? toProblem(error, request));
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
   protocolErrors.attach(app.server);
@@ -93,25 +93,21 @@ export function createHttpApp(
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
   }
   acceptStrictJson(app);
-  app.addHook('onRequest', (request, reply, done) => {
+
+  app.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id);
-    const detail = malformation(request.raw);
-    if (detail === undefined) done();
-    else done(new Problem(PROTOCOL_PROBLEMS['malformed-request'], { detail }));
+    if (protocolErrors.isBehindTheLast(request.raw)) return reply.hijack();
+    const refusal = refusalOf(request.raw);
+    if (refusal !== undefined) throw refusal;
+    // Before a body is read: whatever it holds, there is nothing here.
+    if (request.is404) throw new Problem(PROTOCOL_PROBLEMS['not-found']);
   });
   endConnectionsWhenClosing(app);
   app.setErrorHandler((error, request, reply) => {
-    const problem = toProblem(error, request);
-    // Fastify closes where it read a body in vain. What is left of it is read and dropped instead, as after any
-    // other refusal; only where it is not sure what belongs to which request, the connection ends.
-    if (problem.type === PROTOCOL_PROBLEMS['malformed-request'])
-      void reply.header('connection', 'close');
-    else void reply.removeHeader('connection');
-    return sendProblem(reply, problem);
+    // Fastify closes where it read a body in vain; what is left of it is dropped, as after any other refusal.
+    void reply.removeHeader('connection');
+    return sendProblem(reply, toProblem(error, request));
   });
-  app.setNotFoundHandler((_request, reply) =>
-    sendProblem(reply, new Problem(PROTOCOL_PROBLEMS['not-found'])),
-  );
 
   const urls = new Set<string>();
   app.addHook('onRoute', ({ url }) => void urls.add(url));

@@ -22,7 +22,12 @@ const FORBIDDEN_MEMBERS = new Set(['__proto__', 'constructor', 'prototype']);
  */
 export function parseJson(bytes: Uint8Array): unknown {
   const text = decodeUtf8(bytes);
+  const value = parse(text);
   refuseAmbiguousJson(text);
+  return value;
+}
+
+function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -81,7 +86,7 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** Walks the text once; what is no JSON at all is left to `JSON.parse`. */
+/** Walks a text that is JSON once, for what `JSON.parse` does not tell. */
 function refuseAmbiguousJson(text: string): void {
   const members: Set<string>[] = [];
   let depth = 0;

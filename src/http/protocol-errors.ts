@@ -7,6 +7,7 @@ import { finished } from 'node:stream/promises';
 import type { ConnectionError } from 'fastify';
 import { Problem, PROBLEM_CONTENT_TYPE, problemBody } from './problem.js';
 import { PROTOCOL_PROBLEMS } from './protocol-problems.js';
+import { refusalOf } from './well-formed.js';
 
 /**
  * 2 s for a client to read why its connection ends. Closed at once, with bytes of its still unread, it would be
@@ -35,6 +36,9 @@ interface Exchange {
 export function createProtocolErrors() {
   const exchanges = new WeakMap<Duplex, Exchange[]>();
   const ending = new WeakSet<Duplex>();
+  /** Connections that have had their last request, and the requests behind it. */
+  const ended = new WeakSet<Duplex>();
+  const behind = new WeakSet<IncomingMessage>();
 
   return {
     /** Makes every event of the server that Node would answer by itself, or not at all, one of ours. */
@@ -47,6 +51,8 @@ export function createProtocolErrors() {
         const { socket } = request;
         const open = (exchanges.get(socket) ?? []).filter((exchange) => !isOver(exchange));
         exchanges.set(socket, [...open, { request, response }]);
+        if (ended.has(socket)) behind.add(request);
+        else if (!response.shouldKeepAlive || refusalOf(request) !== undefined) ended.add(socket);
       });
       // Node answers 417 by itself; as a request it is refused like others that are not well-formed.
       server.on('checkExpectation', (request, response) => {
@@ -57,6 +63,12 @@ export function createProtocolErrors() {
         void end(socket, new Problem(PROTOCOL_PROBLEMS['method-not-allowed'], allow));
       });
     },
+
+    /**
+     * RFC 9112, 9.6: what follows a request that ends its connection is not to be processed. Node reads it, and
+     * its answer would be lost.
+     */
+    isBehindTheLast: (request: IncomingMessage): boolean => behind.has(request),
 
     answer(error: ConnectionError, socket: Socket): void {
       if (error.code === 'ECONNRESET') socket.destroy();

@@ -83,7 +83,7 @@ export const PROTOCOL_PROBLEMS = problemTypes({
   'header-too-large': {
     status: 431,
     title: 'The headers are too large',
-    detail: 'Send at most 16 KiB of headers.',
+    detail: 'Send at most 16 KiB of headers, and at most 200 of them.',
   },
   'internal-error': {
     status: 500,

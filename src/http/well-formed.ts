@@ -1,4 +1,9 @@
 import type { IncomingMessage } from 'node:http';
+import { Problem } from './problem.js';
+import { PROTOCOL_PROBLEMS } from './protocol-problems.js';
+
+/** 200: four times what browsers and proxies send together; Node counts no more than their letters. */
+const MAX_HEADERS = 200;
 
 /** RFC 3986, 3.2.2 and 3.2.3, without a user: a name, an IPv4 or a bracketed IPv6 address, perhaps a port. */
 const HOST = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=%]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?$/;
@@ -7,13 +12,28 @@ const HOST = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=%]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?$
 const TARGET = /^(?:\/|https?:\/\/[^/?#]+)[^#]*$/i;
 
 /**
- * Tells what of a request is not well-formed HTTP, as far as Node's parser lets it through; undefined where
- * nothing is.
+ * Refuses a request whose head Node's parser has let through, but which we do not read.
+ *
+ * Where one request ends and the next begins may then be another question than we think, so its connection ends.
+ *
+ * @returns Problem `malformed-request` or `header-too-large`; undefined where the head is in order.
+ */
+export function refusalOf(request: IncomingMessage): Problem | undefined {
+  const headers = { connection: 'close' };
+  if (request.rawHeaders.length / 2 > MAX_HEADERS)
+    return new Problem(PROTOCOL_PROBLEMS['header-too-large'], { headers });
+  const detail = malformation(request);
+  if (detail === undefined) return undefined;
+  return new Problem(PROTOCOL_PROBLEMS['malformed-request'], { detail, headers });
+}
+
+/**
+ * What of a request is not well-formed HTTP; undefined where nothing is.
  *
  * Each of these is read in two ways by two programs, such as a proxy before us and us: where one request ends
  * and the next begins, or whom it is for. What is not read at all can't be read in two ways.
  */
-export function malformation(request: IncomingMessage): string | undefined {
+function malformation(request: IncomingMessage): string | undefined {
   const { httpVersion, headers, method, url = '' } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'Send HTTP/1.1 or HTTP/1.0.';
   if (!TARGET.test(url) && !(url === '*' && method === 'OPTIONS'))
