@@ -9,7 +9,7 @@ import type { Product } from './product.js';
 /** 30 histories: the first offenders of each kind show what happened. */
 const MAX_HISTORIES = 30;
 
-/** Keeps what it takes to understand a failure: the journal with the ledgers in it, logs, histories of the offenders. */
+/** Keeps what it takes to understand a failure: the journal with the ledgers, logs, histories of the offenders. */
 export async function keepEvidence(
   folder: string,
   journalFile: string,

@@ -20,8 +20,8 @@ export type LaneName = keyof typeof LANES;
 /** 8 s for a call of the wanted operation to come by. */
 const CALL_PATIENCE_MS = 8_000;
 
-/** 20 s for an order to give a step up: its deadline, and as much again on a loaded machine. */
-const GIVE_UP_PATIENCE_MS = 20_000;
+/** 30 s for an order to give a step up: its deadline, and the outages of its worker meanwhile. */
+const GIVE_UP_PATIENCE_MS = 30_000;
 
 type Service = 'payment' | 'inventory';
 

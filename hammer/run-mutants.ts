@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { MUTANTS } from './mutants.js';
@@ -18,7 +18,8 @@ const { values } = parseArgs({
     /** Only those whose name contains this. */
     only: { type: 'string', default: '' },
     seed: { type: 'string', default: '1' },
-    'keep-table': { type: 'boolean', default: false },
+    /** Where verdicts are kept: the table is of all that are known, so that it can be made in parts. */
+    verdicts: { type: 'string', default: '.hammer/mutants.json' },
   },
 });
 
@@ -49,12 +50,17 @@ interface Verdict {
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 await promisify(execFile)('npm', ['run', '--silent', 'build'], { cwd: ROOT });
+await mkdir(dirname(resolve(values.verdicts)), { recursive: true });
+const known = await readVerdicts();
 const verdicts: Verdict[] = [];
 for (const mutant of MUTANTS.filter(({ name }) => name.includes(values.only))) {
-  verdicts.push(await tryMutant(mutant));
+  const verdict = await tryMutant(mutant);
+  verdicts.push(verdict);
+  known[mutant.name] = verdict;
+  await writeFile(values.verdicts, JSON.stringify(known, null, 2));
 }
 const caught = verdicts.filter(({ isCaught }) => isCaught).length;
-if (values.only === '' && !values['keep-table']) await writeTable(verdicts);
+await writeTable(MUTANTS.flatMap(({ name }) => known[name] ?? []));
 say(`mutants: ${caught} caught, ${verdicts.length - caught} survived`);
 process.exit(caught === verdicts.length ? 0 : 1);
 
@@ -77,6 +83,14 @@ async function tryMutant(mutant: Mutant): Promise<Verdict> {
     return { mutant, isCaught: false, by: '–' };
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function readVerdicts(): Promise<Record<string, Verdict>> {
+  try {
+    return JSON.parse(await readFile(values.verdicts, 'utf8')) as Record<string, Verdict>;
+  } catch {
+    return {};
   }
 }
 

@@ -37,7 +37,7 @@ const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: randomBytes(4).toString('hex') },
     minutes: { type: 'string', default: '1' },
-    /** Orders a second: some 300 keys in a run of CI, 6,000 in 20 minutes, and two cores bear them with all the faults. */
+    /** Orders a second: some 300 keys in a run of CI, 6,000 in 20 minutes; two cores bear them and the faults. */
     rate: { type: 'string', default: '5' },
     product: { type: 'string', default: fileURLToPath(new URL('..', import.meta.url)) },
     report: { type: 'string' },
@@ -54,7 +54,7 @@ const WARM_UP_MS = 4_000;
 /** 0.3 s between faults of a lane where all must fit into a minute, 6 s where there is time. */
 const CALM_MS = minutes >= 5 ? 6_000 : 300;
 
-/** A minute after the last fault for every order to end without its client's help: backoffs and time-outs are seconds. */
+/** A minute after the last fault for orders to end without their clients: backoffs and time-outs are seconds. */
 const RECOVERY_MS = 60_000;
 
 /** 40 s of asking again with a key until it has an end. */
