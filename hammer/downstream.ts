@@ -29,8 +29,12 @@ export interface FaultDesk {
   readonly usedUp: (patienceMs: number) => Promise<boolean>;
   readonly release: () => Promise<number>;
   readonly calls: () => Promise<readonly SeenCall[]>;
-  /** The order whose call of this operation is under way or was seen since, as soon as there is one. */
-  readonly caught: (operation: Operation, patienceMs: number) => Promise<string | undefined>;
+  /**
+   * Lets a fault befall every call of its operation until there is one, and from then on that order's alone.
+   *
+   * @returns the order; undefined where no call came by, and then there is no fault any more.
+   */
+  readonly catchOrder: (fault: ServiceFault, patienceMs: number) => Promise<string | undefined>;
   /** All calls seen so far, over restarts of the service too, as far as they were looked at before. */
   readonly seen: () => readonly SeenCall[];
 }
@@ -44,16 +48,17 @@ export function createFaultDesk(url: string): FaultDesk {
     for (const call of all) seen.set(`${call.operation} ${call.key} ${call.at}`, call);
     return all;
   };
+  const set = async (list: readonly ServiceFault[]): Promise<boolean> => {
+    setAt = new Date().toISOString();
+    const sent = await send(`${url}/faults`, { method: 'PUT', body: JSON.stringify(list) });
+    return sent.kind === 'ok' && sent.wire.status === 200;
+  };
   const faults = async (): Promise<readonly ServiceFault[] | undefined> =>
     ask<ServiceFault[]>(`${url}/faults`);
   return {
     calls,
     seen: () => [...seen.values()],
-    set: async (list) => {
-      setAt = new Date().toISOString();
-      const sent = await send(`${url}/faults`, { method: 'PUT', body: JSON.stringify(list) });
-      return sent.kind === 'ok' && sent.wire.status === 200;
-    },
+    set,
     usedUp: (patienceMs) =>
       came(
         async () =>
@@ -64,24 +69,21 @@ export function createFaultDesk(url: string): FaultDesk {
       const answer = await ask<{ released: number }>(`${url}/faults/release`, { method: 'POST' });
       return answer?.released ?? 0;
     },
-    caught: async (operation, patienceMs) => {
+    catchOrder: async (fault, patienceMs) => {
+      if (!(await set([fault]))) return undefined;
       let orderId: string | undefined;
       await came(
         async () => {
-          if (
-            (await faults())?.some((one) => one.operation === operation && one.times === 0) !== true
-          ) {
-            return false;
-          }
-          const found = (await calls()).find(
-            (call) => call.operation === operation && call.at >= setAt,
+          const met = (await calls()).find(
+            ({ operation, at }) => operation === fault.operation && at >= setAt,
           );
-          orderId = found?.orderId;
+          orderId = met?.orderId;
           return orderId !== undefined;
         },
         patienceMs,
-        30,
+        60,
       );
+      await set(orderId === undefined ? [] : [{ ...fault, orderId }]);
       return orderId;
     },
   };

@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Operation, ServiceFault } from './downstream.js';
-import { ask } from './http.js';
-import type { PaymentLine } from './journal.js';
 import type { Battlefield } from './nemesis.js';
 import { readOrder } from './operator.js';
 import type { LinkName, Role } from './product.js';
@@ -25,6 +23,13 @@ const GIVE_UP_PATIENCE_MS = 30_000;
 
 type Service = 'payment' | 'inventory';
 
+/** Calls that take effect and are never heard of. */
+const UNANSWERED: ServiceFault = { operation: 'reserve', fault: 'delay-after', delayMs: 3_000 };
+const UNANSWERED_CHARGE: ServiceFault = { ...UNANSWERED, operation: 'charge' };
+
+const terminate = ({ temporal }: Battlefield, workflowId: string): Promise<unknown> =>
+  temporal.workflow.getHandle(workflowId).terminate('the hammer');
+
 /** Everything that is done to the product, by what would clash. */
 export const LANES = {
   payment: [
@@ -40,6 +45,7 @@ export const LANES = {
     poison('payment', 'refund'),
     lateStep('payment', 'charge'),
     lostReplies('payment', 'charge'),
+    meddle('terminate', 'payment', UNANSWERED_CHARGE, terminate),
     kill('payment'),
     pause('payment', 1_500, 3_000),
     disturb('workers-payment', 'cut', 2_000),
@@ -56,13 +62,11 @@ export const LANES = {
     undoUnder('release held', { operation: 'release', fault: 'hold', times: 1 }),
     undoUnder('nothing', undefined),
     undoOutage(),
-    meddle('terminate', async ({ temporal }, workflowId) => {
-      await temporal.workflow.getHandle(workflowId).terminate('the hammer');
-    }),
-    meddle('cancel-workflow', async ({ temporal }, workflowId) => {
-      await temporal.workflow.getHandle(workflowId).cancel();
-    }),
-    meddle('reset', ({ temporal, random }, workflowId) =>
+    meddle('terminate', 'inventory', { operation: 'reserve', fault: 'hold' }, terminate),
+    meddle('cancel-workflow', 'inventory', UNANSWERED, ({ temporal }, workflowId) =>
+      temporal.workflow.getHandle(workflowId).cancel(),
+    ),
+    meddle('reset', 'inventory', UNANSWERED, ({ temporal, random }, workflowId) =>
       resetWorkflow(temporal, workflowId, random),
     ),
     kill('inventory'),
@@ -141,16 +145,12 @@ function poison(service: Service, operation: Operation): PlannedFault {
     name: `poison:${operation}`,
     cause: async (field) => {
       const desk = field[service];
-      const times = field.random.between(1, 2);
-      const fault = 'error-before';
-      if (!(await desk.set([{ operation, fault, status: 400, times: 1 }]))) return;
-      const orderId = await desk.caught(operation, CALL_PATIENCE_MS);
-      if (orderId !== undefined) await field.strike();
+      const fault = { operation, fault: 'error-before', status: 400 } as const;
+      const orderId = await desk.catchOrder(fault, CALL_PATIENCE_MS);
+      if (orderId === undefined) return;
+      await field.strike();
       // The operator's first try may meet it again.
-      if (times === 2 && orderId !== undefined) {
-        await desk.set([{ operation, orderId, fault, status: 400, times: 1 }]);
-        await desk.usedUp(CALL_PATIENCE_MS);
-      }
+      await sleep(field.random.between(0, 4_000));
       await desk.set([]);
     },
   };
@@ -158,39 +158,27 @@ function poison(service: Service, operation: Operation): PlannedFault {
 
 /** Every attempt of one order's step hangs until the order has given it up and undone it; then all of them arrive. */
 function lateStep(service: Service, operation: 'charge' | 'reserve'): PlannedFault {
-  return {
-    name: `late:${operation}`,
-    cause: async (field) => {
-      const desk = field[service];
-      if (!(await desk.set([{ operation, fault: 'hold', times: 1 }]))) return;
-      const orderId = await desk.caught(operation, CALL_PATIENCE_MS);
-      if (orderId !== undefined) {
-        await desk.set([{ operation, fault: 'hold', orderId }]);
-        await field.strike();
-        await came(() => isUndone(field, service, orderId), GIVE_UP_PATIENCE_MS, 200);
-      }
-      await desk.set([]);
-      await desk.release();
-      await sleep(200);
-      await desk.calls();
-    },
-  };
+  return giveUp(`late:${operation}`, service, { operation, fault: 'hold' });
 }
 
 /** Every attempt takes effect and no answer ever comes: the order gives up a step that was done. */
 function lostReplies(service: Service, operation: 'charge' | 'reserve'): PlannedFault {
+  return giveUp(`lost-replies:${operation}`, service, { operation, fault: 'drop-after' });
+}
+
+function giveUp(name: string, service: Service, fault: ServiceFault): PlannedFault {
   return {
-    name: `lost-replies:${operation}`,
+    name,
     cause: async (field) => {
       const desk = field[service];
-      if (!(await desk.set([{ operation, fault: 'drop-after', times: 1 }]))) return;
-      const orderId = await desk.caught(operation, CALL_PATIENCE_MS);
+      const orderId = await desk.catchOrder(fault, CALL_PATIENCE_MS);
       if (orderId !== undefined) {
-        await desk.set([{ operation, fault: 'drop-after', orderId }]);
         await field.strike();
-        await came(() => isUndone(field, service, orderId), GIVE_UP_PATIENCE_MS, 200);
+        await came(() => hasGivenUp(field, orderId), GIVE_UP_PATIENCE_MS, 200);
       }
       await desk.set([]);
+      await desk.release();
+      await sleep(200);
       await desk.calls();
     },
   };
@@ -202,16 +190,15 @@ function undoUnder(what: string, fault: ServiceFault | undefined): PlannedFault 
     name: `cancel-late:${what}`,
     cause: async (field) => {
       const { inventory, clients } = field;
-      const delay = { operation: 'reserve', fault: 'delay-after', delayMs: 900, times: 1 } as const;
-      if (!(await inventory.set([delay]))) return;
-      const orderId = await inventory.caught('reserve', CALL_PATIENCE_MS);
+      const orderId = await inventory.catchOrder(UNANSWERED, CALL_PATIENCE_MS);
       if (orderId !== undefined) {
-        await inventory.set(fault === undefined ? [] : [{ ...fault, orderId }]);
+        const faults = fault === undefined ? [] : [{ ...fault, orderId }];
+        await inventory.set([{ ...UNANSWERED, orderId }, ...faults]);
         await field.strike();
         const tenant = clients.orders.find((order) => order.orderIds.has(orderId))?.planned.tenant;
         if (tenant !== undefined) await clients.cancel(tenant, orderId);
         else await cancelWorkflow(field, orderId);
-        if (fault !== undefined) await inventory.usedUp(CALL_PATIENCE_MS);
+        await came(() => hasGivenUp(field, orderId), GIVE_UP_PATIENCE_MS, 200);
         await sleep(field.random.between(200, 1_500));
       }
       await inventory.set([]);
@@ -226,12 +213,12 @@ function undoOutage(): PlannedFault {
     name: 'undo-outage:release',
     cause: async (field) => {
       const { inventory } = field;
-      const delay = { operation: 'reserve', fault: 'delay-after', delayMs: 900, times: 1 } as const;
-      if (!(await inventory.set([delay]))) return;
-      const orderId = await inventory.caught('reserve', CALL_PATIENCE_MS);
+      const orderId = await inventory.catchOrder(UNANSWERED, CALL_PATIENCE_MS);
       if (orderId !== undefined) {
+        const outage = { operation: 'release', fault: 'error-before', status: 500 } as const;
         await inventory.set([
-          { operation: 'release', orderId, fault: 'error-before', status: 500 },
+          { ...UNANSWERED, orderId },
+          { ...outage, orderId },
         ]);
         await field.strike();
         await cancelWorkflow(field, orderId);
@@ -249,22 +236,23 @@ function undoOutage(): PlannedFault {
 /** Meddles with the workflow of an order while one of its calls is under way. */
 function meddle(
   what: string,
-  act: (field: Battlefield, workflowId: string) => Promise<void>,
+  service: Service,
+  fault: ServiceFault,
+  act: (field: Battlefield, workflowId: string) => Promise<unknown>,
 ): PlannedFault {
   return {
-    name: `${what}:mid-order`,
+    name: `${what}:mid-${fault.operation}`,
     cause: async (field) => {
-      const { inventory } = field;
-      if (!(await inventory.set([{ operation: 'reserve', fault: 'hold', times: 1 }]))) return;
-      const orderId = await inventory.caught('reserve', CALL_PATIENCE_MS);
+      const desk = field[service];
+      const orderId = await desk.catchOrder(fault, CALL_PATIENCE_MS);
       if (orderId !== undefined) {
         await field.strike();
         const sagaId = (await readOrder(field.product, orderId))?.sagaId;
         if (sagaId !== undefined) await act(field, sagaId);
         await sleep(field.random.between(0, 3_000));
       }
-      await inventory.set([]);
-      await inventory.release();
+      await desk.set([]);
+      await desk.release();
     },
   };
 }
@@ -364,12 +352,8 @@ async function cancelWorkflow(field: Battlefield, orderId: string): Promise<void
   if (sagaId !== undefined) await field.temporal.workflow.getHandle(sagaId).cancel();
 }
 
-/** Whether the service has undone or barred what the order asked of it. */
-async function isUndone(
-  { product }: Battlefield,
-  service: Service,
-  orderId: string,
-): Promise<boolean> {
-  const lines = await ask<PaymentLine[]>(`${product[service]}/ledger?orderId=${orderId}`);
-  return lines?.some(({ kind }) => /void|refund|release/.test(kind)) ?? false;
+/** Whether the order has ended, or waits for a person: it then has tried to undo what it had called. */
+async function hasGivenUp({ product }: Battlefield, orderId: string): Promise<boolean> {
+  const status = (await readOrder(product, orderId))?.status ?? '';
+  return /confirmed|cancelled|needs_attention/.test(status);
 }

@@ -3,6 +3,10 @@ export interface Mutant {
   readonly name: string;
   /** What somebody who made this mistake would have believed. */
   readonly mistake: string;
+  /** Names the faults of a CI run that meet it: with the others its trial would only take longer. */
+  readonly faults: string;
+  /** How long the faults go on, at least; the time to live of an answer is 45 s. */
+  readonly minutes?: number;
   readonly edits: readonly Edit[];
 }
 
@@ -18,6 +22,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'entrance of the tutorial',
     mistake: 'a claim that is being processed needs no help: every duplicate gets 409',
+    faults: 'api2-temporal|kill:api|pause:temporal',
     edits: [
       {
         file: 'src/api/idempotency/enter.ts',
@@ -42,6 +47,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'select, then insert',
     mistake: 'a key that is not found is free',
+    faults: 'kill:api$',
     edits: [
       {
         file: 'src/api/idempotency/claims.ts',
@@ -72,6 +78,7 @@ const READ`,
   {
     name: 'a random step key for each attempt',
     mistake: 'a key only has to be unique',
+    faults: ':charge|:reserve',
     edits: [
       {
         file: 'src/activities/downstream.ts',
@@ -83,6 +90,7 @@ const READ`,
   {
     name: 'run ID in the step key',
     mistake: 'a run is what a key is about',
+    faults: 'reset|terminate',
     edits: [
       {
         file: 'src/workflows/order-steps.ts',
@@ -97,6 +105,7 @@ const stepKeys = (orderId: string): ReturnType<typeof keysOf> =>
   {
     name: 'an undo without a lasting key',
     mistake: 'an undo may be repeated under a new key each time',
+    faults: ':refund',
     edits: [
       {
         file: 'src/activities/downstream.ts',
@@ -108,6 +117,7 @@ const stepKeys = (orderId: string): ReturnType<typeof keysOf> =>
   {
     name: 'undo only what is flagged done',
     mistake: 'a step that did not answer did not happen',
+    faults: 'late:|lost-replies',
     edits: [
       {
         file: 'src/workflows/place-order.ts',
@@ -121,6 +131,7 @@ const stepKeys = (orderId: string): ReturnType<typeof keysOf> =>
   {
     name: 'no tombstone',
     mistake: 'where there is no charge there is nothing to undo',
+    faults: 'late:charge',
     edits: [
       {
         file: 'src/services/payment/ledger.ts',
@@ -136,6 +147,7 @@ const stepKeys = (orderId: string): ReturnType<typeof keysOf> =>
   {
     name: 'undos in forward order',
     mistake: 'the order of undos does not matter',
+    faults: 'cancel-late',
     edits: [
       {
         file: 'src/workflows/saga.ts',
@@ -147,6 +159,7 @@ const stepKeys = (orderId: string): ReturnType<typeof keysOf> =>
   {
     name: 'a cancel stops the undo',
     mistake: 'an undo is a step like any other, and its failure is only logged',
+    faults: 'cancel-late|cancel-workflow',
     edits: [
       {
         file: 'src/workflows/saga.ts',
@@ -163,6 +176,7 @@ const stepKeys = (orderId: string): ReturnType<typeof keysOf> =>
   {
     name: 'purge of unfinished claims',
     mistake: 'what has no expiry is old',
+    faults: 'api2-temporal',
     edits: [
       {
         file: 'src/store/open-orders.ts',
@@ -174,6 +188,7 @@ const stepKeys = (orderId: string): ReturnType<typeof keysOf> =>
   {
     name: 're-serialised replay',
     mistake: 'equal JSON is the same answer',
+    faults: 'kill:api$',
     edits: [
       {
         file: 'src/api/idempotency/replay.ts',
@@ -189,6 +204,7 @@ const stepKeys = (orderId: string): ReturnType<typeof keysOf> =>
   {
     name: 'tenant missing in the scope',
     mistake: 'clients draw keys that are unique in the world',
+    faults: 'kill:api|stop:api',
     edits: [
       {
         file: 'src/api/idempotency/key.ts',
@@ -200,6 +216,7 @@ const stepKeys = (orderId: string): ReturnType<typeof keysOf> =>
   {
     name: 'nobody repairs',
     mistake: 'a workflow that is terminated has cleaned up',
+    faults: 'terminate',
     edits: [
       {
         file: 'src/orders/heal-order.ts',
@@ -211,6 +228,7 @@ const stepKeys = (orderId: string): ReturnType<typeof keysOf> =>
   {
     name: 'two decisions',
     mistake: 'who saves last is right',
+    faults: 'terminate|reset|cancel',
     edits: [
       {
         file: 'src/store/orders.ts',
@@ -238,6 +256,8 @@ const stepKeys = (orderId: string): ReturnType<typeof keysOf> =>
   {
     name: 'a start that may be repeated',
     mistake: 'the claim is guard enough',
+    faults: 'kill:|stop:',
+    minutes: 1,
     edits: [
       {
         file: 'src/api/idempotency/start-once.ts',
@@ -249,6 +269,7 @@ const stepKeys = (orderId: string): ReturnType<typeof keysOf> =>
   {
     name: 'a fingerprint without the amount',
     mistake: 'one key, one request: no need to compare',
+    faults: 'kill:api$',
     edits: [
       {
         file: 'src/api/orders.ts',
@@ -260,6 +281,7 @@ const stepKeys = (orderId: string): ReturnType<typeof keysOf> =>
   {
     name: 'an unknown outcome taken for a refusal',
     mistake: 'an error means that nothing was done',
+    faults: 'late:|lost-replies',
     edits: [
       {
         file: 'src/workflows/place-order.ts',

@@ -42,12 +42,14 @@ export interface Nemesis {
  * of one lane would spoil each other (a service that is killed forgets its faults), those of different lanes may meet.
  *
  * @param calmMs the longest pause between two faults of a lane.
+ * @param wanted names the faults to cause.
  */
 export function createNemesis(
   seed: string,
   field: Omit<Battlefield, 'strike' | 'random'>,
   recorder: Recorder,
   calmMs: number,
+  wanted: RegExp,
   say: (line: string) => void,
 ): Nemesis {
   let count = 0;
@@ -76,10 +78,12 @@ export function createNemesis(
   /** One round after the other until the signal; the first one is gone through to its end. */
   async function runLane(name: LaneName, signal: AbortSignal): Promise<void> {
     const random = createRandom(seed, `faults/${name}`);
-    const missing = new Set(LANES[name].map((fault) => fault.name));
+    const faults = LANES[name].filter((fault) => wanted.test(fault.name));
+    const missing = new Set(faults.map((fault) => fault.name));
     const isOver = (): boolean => signal.aborted;
+    if (faults.length === 0) return;
     for (let round = 1; round <= MAX_ROUNDS_MISSED || !isOver(); round += 1) {
-      for (const fault of random.shuffled(LANES[name])) {
+      for (const fault of random.shuffled(faults)) {
         const pauseMs = random.between(0, calmMs);
         if (isOver() && !missing.has(fault.name)) continue;
         await sleep(pauseMs);

@@ -71,7 +71,7 @@ async function tryMutant(mutant: Mutant): Promise<Verdict> {
     for (const seed of SEEDS) {
       say(`--- ${mutant.name} (seed ${seed})`);
       const report = join(folder, 'report.json');
-      const code = await judge(folder, seed, report);
+      const code = await judge(mutant, folder, seed, report);
       if (code === 1) {
         const { broken } = JSON.parse(await readFile(report, 'utf8')) as { broken: string[] };
         const by = broken.toSorted(byNumber).join(', ');
@@ -114,9 +114,15 @@ async function plant({ name, edits }: Mutant, folder: string): Promise<void> {
   );
 }
 
-function judge(folder: string, seed: string, report: string): Promise<number | null> {
+function judge(
+  { faults, minutes = 0.3 }: Mutant,
+  folder: string,
+  seed: string,
+  report: string,
+): Promise<number | null> {
   const script = join(ROOT, 'hammer/run.ts');
-  const args = ['--product', folder, '--seed', seed, '--minutes', '1', '--report', report];
+  const args = ['--product', folder, '--seed', seed, '--report', report];
+  args.push('--faults', faults, '--minutes', String(minutes));
   const evidence = join(folder, 'evidence');
   const hammer = spawn(
     process.execPath,

@@ -4,7 +4,7 @@ import type { HttpApp } from '../http/app.js';
 import { readIdempotencyKey } from '../http/idempotency-key.js';
 import { Problem } from '../http/problem.js';
 import { PROTOCOL_PROBLEMS } from '../http/protocol-problems.js';
-import type { Healer } from '../orders/heal-order.js';
+import type { Healed, Healer } from '../orders/heal-order.js';
 import type { OpenOrderStore } from '../store/open-orders.js';
 import type { Authentication } from './auth.js';
 import { refuseCardData } from './refuse-card-data.js';
@@ -64,8 +64,11 @@ export function addOrderRoutes(app: HttpApp, dependencies: OrderRouteDependencie
     },
     async (request, reply) => {
       const placing = placingOf(dependencies, request, request.body);
-      const entered = await entry.enter(placing.intent, placing.operation);
-      if (entered.kind === 'abandoned') await driveOn(dependencies, placing, entered.resourceId);
+      let entered = await entry.enter(placing.intent, placing.operation);
+      if (entered.kind === 'abandoned') {
+        const healed = await driveOn(dependencies, placing, entered.resourceId);
+        if (healed === 'saved') entered = await entry.enter(placing.intent, placing.operation);
+      }
       return answer(dependencies, placing, entered, reply);
     },
   );
@@ -85,11 +88,11 @@ async function driveOn(
   { openOrders, healer }: OrderRouteDependencies,
   { intent }: Placing,
   orderId: string,
-): Promise<void> {
+): Promise<Healed | undefined> {
   const order = await openOrders.read(intent.tenant, orderId);
-  if (order === undefined) return;
+  if (order === undefined) return undefined;
   try {
-    await healer.heal(order);
+    return await healer.heal(order);
   } catch (cause) {
     if (isEngineUnavailable(cause)) throw engineUnavailable(orderId, cause);
     throw cause;

@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import { lookUp, startOnce } from '../api/idempotency/start-once.js';
 import type { Found } from '../api/idempotency/start-once.js';
 import { isFinal } from '../domain/order.js';
+import type { OrderOutcome } from '../domain/outcome.js';
 import { REPAIR_ORDER, repairWorkflowId } from '../domain/place-order.js';
 import type { ClaimRef, Limits, RepairOrderInput } from '../domain/place-order.js';
 import { stepsAfter } from '../domain/steps.js';
@@ -20,7 +21,7 @@ export type Healed =
   | 'ended'
   /** Its workflow lives; a cancel that was asked for is sent again. */
   | 'running'
-  /** Its workflow had ended it; the outcome is saved now. */
+  /** It had ended, and the outcome is saved now: what its workflow said, or its row. */
   | 'saved'
   /** Its workflow was closed without an outcome: it is being undone. */
   | 'repairing'
@@ -51,7 +52,7 @@ export function createHealer(dependencies: HealerDependencies) {
 
   /** @throws EngineUnavailable where Temporal can't tell now. */
   async function heal(order: OpenOrder): Promise<Healed> {
-    if (isFinal(order.status)) return 'ended';
+    if (isFinal(order.status)) return answerAgain(order);
     const found = await lookUp(client, order.workflowId);
     const { orderId, tenant } = order.order;
     if (found.kind !== 'unknown' && found.memo.resourceId !== orderId) {
@@ -70,6 +71,24 @@ export function createHealer(dependencies: HealerDependencies) {
       case 'unknown':
         return startAgain(order);
     }
+  }
+
+  /**
+   * An order that has ended needs nothing more, but its claim may: the key was used again past its expiry, and its
+   * workflow can't tell the outcome, as it was closed without one. The row can.
+   */
+  async function answerAgain(order: OpenOrder): Promise<Healed> {
+    if (order.claim === undefined || order.isAnswered) return 'ended';
+    const outcome = outcomeOf(order);
+    await orders.saveOutcome({
+      order: order.order,
+      workflowId: order.workflowId,
+      steps: order.steps ?? stepsAfter(outcome, order.order.orderId),
+      claim: order.claim,
+      claimTtlSeconds: limits.claimTtlSeconds,
+      outcome,
+    });
+    return 'saved';
   }
 
   /** Saves what a closed workflow says of its order, for rows that do not know it. */
@@ -142,4 +161,11 @@ export function createHealer(dependencies: HealerDependencies) {
       if (!(error instanceof WorkflowNotFoundError)) throw error;
     }
   }
+}
+
+/** The outcome that an ended order was saved with. */
+function outcomeOf({ status, reason }: OpenOrder): OrderOutcome {
+  if (status === 'confirmed') return { answerVersion: 1, status };
+  if (reason === null) throw new Error('An order that was cancelled has a reason.');
+  return { answerVersion: 1, status: 'cancelled', reason };
 }

@@ -8,6 +8,8 @@ import type { OrderRow, Row } from './order-rows.js';
 export interface OpenOrder extends OrderRow {
   /** Undefined where the claim's row is lost. */
   readonly claim: ClaimRef | undefined;
+  /** Whether its claim holds the answer; false also where there is no claim. */
+  readonly isAnswered: boolean;
 }
 
 /** One hour: an order that waits for a person, with a workflow that lives, needs no look in between. */
@@ -99,6 +101,7 @@ interface OpenRow extends Row {
   readonly scope: string | null;
   readonly key_digest: string | null;
   readonly request_hash: string | null;
+  readonly claim_status: 'processing' | 'completed' | null;
 }
 
 function toOpenOrder(row: OpenRow): OpenOrder {
@@ -107,11 +110,12 @@ function toOpenOrder(row: OpenRow): OpenOrder {
   return {
     ...toOrderRow(row),
     claim: hasClaim ? { tenant, scope, keyDigest, requestHash } : undefined,
+    isAnswered: row.claim_status === 'completed',
   };
 }
 
 const READ_OPEN = `
-  select ${ORDER_COLUMNS}, c.scope, c.key_digest, c.request_hash
+  select ${ORDER_COLUMNS}, c.scope, c.key_digest, c.request_hash, c.status as claim_status
   from orders o left join claims c on c.tenant = o.tenant and c.resource_id = o.order_id
   where o.tenant = $1 and o.order_id = $2`;
 
@@ -133,7 +137,7 @@ const TAKE_UNTOUCHED = `
     update orders set checked_at = now() from taken where orders.order_id = taken.order_id
     returning orders.*
   )
-  select ${ORDER_COLUMNS}, c.scope, c.key_digest, c.request_hash
+  select ${ORDER_COLUMNS}, c.scope, c.key_digest, c.request_hash, c.status as claim_status
   from o left join claims c on c.tenant = o.tenant and c.resource_id = o.order_id`;
 
 const REQUEST_CANCEL = `

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mintOrderId } from '../../src/api/order-id.js';
 import { digestOf, workflowIdFor } from '../../src/api/idempotency/key.js';
 import { lookUp } from '../../src/api/idempotency/start-once.js';
+import { resetToStart } from '../support/reset.js';
 import { A_BODY, startApi } from './stack.js';
 import type { ApiAnswer, ApiStack } from './stack.js';
 
@@ -205,6 +206,39 @@ describe('a claim that lost its way', () => {
     const orderId = first.json['orderId'];
     assert.deepEqual(await rowsOf(api, key), [{ claim: orderId, order: orderId }]);
   });
+
+  for (const ends of ['undone', 'confirmed'] as const) {
+    it(`past its expiry replays an order that was ${ends} when its workflow was terminated`, async () => {
+      const key = randomUUID();
+      const body = { ...A_BODY, ...(ends === 'undone' && { paymentMethod: 'pm_hold' }) };
+      const post = () => api.post({ key, body, headers: { prefer: 'wait=20' } });
+      const started = await api.post({ key, body, headers: ASYNC });
+      if (ends === 'confirmed') await post();
+      const handle = api.client.workflow.getHandle(workflowIdOf(key));
+      if (ends === 'undone') await handle.terminate();
+      // A reset run that is terminated leaves a confirmed order without a workflow that says so.
+      else await terminateReset(key);
+      const first = await post();
+      await api.database.pool.query(
+        `update claims set expires_at = now() - interval '1 second' where key_digest = $1`,
+        [digestOf(key)],
+      );
+
+      const again = await api.post({ key, body });
+
+      assert.equal(first.status, ends === 'undone' ? 422 : 201);
+      assert.deepEqual(seen(again), seen(first));
+      assert.equal(again.headers['idempotent-replayed'], 'true');
+      const { orderId } = started.json;
+      assert.deepEqual(await rowsOf(api, key), [{ claim: orderId, order: orderId }]);
+    }).timeout(60_000);
+  }
+
+  async function terminateReset(key: string): Promise<void> {
+    const workflowId = workflowIdOf(key);
+    await resetToStart(api.client, workflowId);
+    await api.client.workflow.getHandle(workflowId).terminate();
+  }
 
   it('past its expiry is a new order where Temporal has forgotten the workflow', async () => {
     const key = randomUUID();
