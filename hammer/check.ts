@@ -326,6 +326,8 @@ const PLACE_ANSWERS: Readonly<Record<number, readonly string[]>> = {
   201: [],
   202: [],
   402: ['payment-declined'],
+  // A process that stood still may find a request too old when it goes on.
+  408: ['request-timeout'],
   409: ['request-in-progress', 'idempotency-key-reused'],
   422: ['out-of-stock', 'order-cancelled'],
   502: ['payment-unavailable', 'inventory-unavailable'],
