@@ -124,7 +124,7 @@ const READ_OF_ANY_TENANT = `select ${ORDER_COLUMNS} from orders o where o.order_
 /** A time that is to come counts as long ago: the clock was ahead when it was written, and has been set since. */
 const TAKE_UNTOUCHED = `
   with taken as (
-    select order_id from orders
+    select tenant, order_id from orders
     where status not in ('confirmed', 'cancelled')
       and coalesce(checked_at, updated_at) not between now() - make_interval(secs => $1::integer) and now()
       and updated_at not between now() - make_interval(secs => $1::integer) and now()
@@ -134,7 +134,8 @@ const TAKE_UNTOUCHED = `
     limit $3 for update skip locked
   ),
   o as (
-    update orders set checked_at = now() from taken where orders.order_id = taken.order_id
+    update orders set checked_at = now() from taken
+    where orders.tenant = taken.tenant and orders.order_id = taken.order_id
     returning orders.*
   )
   select ${ORDER_COLUMNS}, c.scope, c.key_digest, c.request_hash, c.status as claim_status

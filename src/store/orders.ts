@@ -116,7 +116,10 @@ function orderValues({ order, workflowId, steps }: OrderState): unknown[] {
 
 const READ = `select ${ORDER_COLUMNS} from orders o where o.tenant = $1 and o.order_id = $2`;
 
-/** "on conflict do update" locks the row before it looks, so of two deciders the second sees the first. */
+/**
+ * "on conflict do update" locks the row before it looks, so of two deciders the second sees the first. An order
+ * id of another tenant, which none can have, is refused: here as below the statement returns nothing then.
+ */
 const DECIDE_TO_UNDO = `
   insert into orders as o (order_id, tenant, workflow_id, amount_minor, currency, items, payment_method,
     steps, status, decision, reason, undone_by)
@@ -128,6 +131,7 @@ const DECIDE_TO_UNDO = `
     steps = case when o.status in ('confirmed', 'cancelled') then o.steps else excluded.steps end,
     undone_by = case when o.decision = 'keep' then o.undone_by else excluded.undone_by end,
     updated_at = now()
+  where o.tenant = excluded.tenant
   returning decision, reason`;
 
 const RECORD_ATTENTION = `
@@ -160,6 +164,7 @@ const SAVE_OUTCOME = `
       from (select o.status in ('confirmed', 'cancelled')
         or coalesce(o.decision <> excluded.decision, false) as kept)
     )
+    where o.tenant = excluded.tenant
     returning o.decision, o.reason
   ),
   saved as (
