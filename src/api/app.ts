@@ -22,9 +22,11 @@ import { addOrderEventRoutes } from './order-events.js';
 import { addOrderListRoutes } from './order-lists.js';
 import { createOrderWatch } from './order-watch.js';
 import { addOrderRoutes } from './orders.js';
+import { protectPages } from './pages.js';
 import { addProblemRoutes } from './problems.js';
 import { addRateLimits } from './rate-limits.js';
 import { createReadOrder } from './read-order.js';
+import { logRequests } from './request-log.js';
 import { createStoredTokens } from './stored-tokens.js';
 import { createWaiting } from './waiting.js';
 
@@ -85,6 +87,8 @@ export function buildApp(dependencies: ApiDependencies): HttpApp {
       limits: addRateLimits(app, config.rateLimitPerMinute),
     });
     const readOrder = createReadOrder(authentication, store, openOrders);
+    logRequests(app, authentication);
+    protectPages(app);
     addHealthRoutes(app, { pool, client, namespace, taskQueue });
     addProblemRoutes(app);
     addOrderRoutes(app, {

@@ -7,6 +7,12 @@ import { PROTOCOL_PROBLEMS } from '../http/protocol-problems.js';
 import type { RateLimits } from './rate-limits.js';
 import type { StoredTokens } from './stored-tokens.js';
 
+/** Whose token it is: one token of the environment may be a tenant's and an operator's. */
+export interface Bearer {
+  readonly tenant?: string | undefined;
+  readonly operator?: string | undefined;
+}
+
 export interface Authentication {
   /** A hook for `onRequest`, hence before a body is read. @throws Problem `unauthorized` or `forbidden`. */
   readonly requireTenant: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
@@ -16,6 +22,8 @@ export interface Authentication {
   readonly requireAnyone: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
   /** The operator whose token the request bore; undefined where it was a tenant's. */
   readonly operatorOf: (request: FastifyRequest) => string | undefined;
+  /** Whose token the request bore, let in or not; undefined where it was nobody's. */
+  readonly bearerOf: (request: FastifyRequest) => Bearer | undefined;
   /** Whose token the request bore; the tenant is never read from anything else. */
   readonly tenantOf: (request: FastifyRequest) => string;
 }
@@ -25,12 +33,6 @@ export interface AuthenticationDependencies {
   readonly operatorKeys: readonly Credential[];
   readonly storedTokens: StoredTokens;
   readonly limits: RateLimits;
-}
-
-/** Whose token it is: one token of the environment may be a tenant's and an operator's. */
-interface Bearer {
-  readonly tenant?: string | undefined;
-  readonly operator?: string | undefined;
 }
 
 /**
@@ -43,10 +45,11 @@ export function createAuthentication(dependencies: AuthenticationDependencies): 
   const { storedTokens, limits } = dependencies;
   const tenants = digested(dependencies.apiKeys, 'API_KEYS');
   const operators = digested(dependencies.operatorKeys, 'OPERATOR_KEYS');
+  const bearers = new WeakMap<FastifyRequest, Bearer>();
   const tenantOfRequest = new WeakMap<FastifyRequest, string>();
   const operatorOfRequest = new WeakMap<FastifyRequest, string>();
 
-  const bearerOf = async (request: FastifyRequest): Promise<Bearer> => {
+  const findBearer = async (request: FastifyRequest): Promise<Bearer> => {
     const digest = digestOfToken(request);
     if (digest === undefined) return {};
     const tenant = nameOf(tenants, digest);
@@ -60,11 +63,13 @@ export function createAuthentication(dependencies: AuthenticationDependencies): 
 
   const require = (mayBe: 'tenant' | 'operator' | 'anyone') => {
     return async (request: FastifyRequest): Promise<void> => {
-      const { tenant, operator } = await bearerOf(request);
+      const bearer = await findBearer(request);
+      const { tenant, operator } = bearer;
       if (tenant === undefined && operator === undefined) {
         await limits.countUnknown(request);
         throw unauthorized();
       }
+      bearers.set(request, bearer);
       await limits.countKnown(request, `${tenant ?? ''}:${operator ?? ''}`);
       if (tenant !== undefined && mayBe !== 'operator') tenantOfRequest.set(request, tenant);
       else if (operator !== undefined && mayBe !== 'tenant')
@@ -76,6 +81,7 @@ export function createAuthentication(dependencies: AuthenticationDependencies): 
     requireTenant: require('tenant'),
     requireOperator: require('operator'),
     requireAnyone: require('anyone'),
+    bearerOf: (request) => bearers.get(request),
     operatorOf: (request) => operatorOfRequest.get(request),
     tenantOf: (request) => {
       const tenant = tenantOfRequest.get(request);

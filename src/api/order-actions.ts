@@ -10,7 +10,7 @@ import { Problem } from '../http/problem.js';
 import { PROTOCOL_PROBLEMS } from '../http/protocol-problems.js';
 import type { Healer } from '../orders/heal-order.js';
 import type { OpenOrderStore } from '../store/open-orders.js';
-import { withinTimeLimit } from '../temporal/time-limit.js';
+import { boundedCall } from '../temporal/bounded-call.js';
 import type { Authentication } from './auth.js';
 import { refuseCardData } from './refuse-card-data.js';
 import { isEngineUnavailable } from './idempotency/start-once.js';
@@ -108,9 +108,7 @@ async function tellUndo(
   }
   const handle = client.workflow.getHandle(row.undoneBy ?? row.workflowId);
   try {
-    await withinTimeLimit(client.connection, SIGNAL_TIMEOUT_MS, () =>
-      handle.signal(signal, command),
-    );
+    await boundedCall(client.connection, SIGNAL_TIMEOUT_MS, () => handle.signal(signal, command));
   } catch (cause) {
     // Its workflow was cut short since: a repair will get stuck in its turn, and can be told then.
     const isGone = cause instanceof WorkflowNotFoundError;

@@ -4,7 +4,7 @@ import { ORDER_PROGRESS } from '../domain/place-order.js';
 import type { OrderProgress } from '../domain/place-order.js';
 import { pendingSteps } from '../domain/steps.js';
 import type { OrderRow } from '../store/order-rows.js';
-import { withinTimeLimit } from '../temporal/time-limit.js';
+import { boundedCall } from '../temporal/bounded-call.js';
 
 /** 500 ms: the row has the answer; a worker that is slower than this only keeps the reader waiting. */
 const QUERY_TIMEOUT_MS = 500;
@@ -70,7 +70,7 @@ export async function progressOf(
   // A repair knows more of an order that it undoes than the workflow that was cut short.
   const handle = client.workflow.getHandle(undoneBy ?? workflowId);
   try {
-    return await withinTimeLimit(client.connection, QUERY_TIMEOUT_MS, () =>
+    return await boundedCall(client.connection, QUERY_TIMEOUT_MS, () =>
       handle.query<OrderProgress>(ORDER_PROGRESS),
     );
   } catch {

@@ -1,6 +1,7 @@
 import rateLimit, { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
 import type { HttpApp } from '../http/app.js';
+import { PROBES } from '../http/connections.js';
 import { Problem } from '../http/problem.js';
 import { API_PROBLEMS } from './problems.js';
 
@@ -8,9 +9,6 @@ const MINUTE_MS = 60_000;
 
 /** 20,000 callers are counted at a time; beyond that the one seen longest ago begins anew. */
 const MAX_COUNTED = 20_000;
-
-/** Probes come at a fixed rate, and must be answered when all else is refused. */
-const PROBES = new Set(['/healthz', '/readyz', '/metrics']);
 
 /** Counts requests in this process. Every method throws a Problem `rate-limited` where there were too many. */
 export interface RateLimits {

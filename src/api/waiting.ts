@@ -1,9 +1,16 @@
 import type { ServerResponse } from 'node:http';
+import pLimit from 'p-limit';
 import type { OutcomeFeed } from '../store/outcome-feed.js';
 import type { Answer, Claims, Intent } from './idempotency/claims.js';
 
 /** 1 s between looks at the row, in case that the feed missed something: a lost connection, a failover. */
 const LOOK_INTERVAL_MS = 1_000;
+
+/** 5,000 requests that wait, some 100 MB; those beyond are answered 202 at once: their orders are on their way. */
+const MAX_WAITS = 5_000;
+
+/** 10 looks at a time: those who wait must not crowd out of the database what they wait for. */
+const MAX_LOOKS = 10;
 
 export interface Waiting {
   /**
@@ -11,7 +18,7 @@ export interface Waiting {
    *
    * @param seconds 0 does not wait at all.
    * @param response a client that goes away is not waited for.
-   * @returns the answer; undefined at the end of the time, and at once in a drain.
+   * @returns the answer; undefined at the end of the time, and at once in a drain or where too many wait.
    */
   readonly untilAnswered: (
     intent: Intent,
@@ -28,7 +35,13 @@ export interface Waiting {
  *
  * @param draining comes when the process is to stop: every waiting request is then answered at once.
  */
-export function createWaiting(claims: Claims, feed: OutcomeFeed, draining: AbortSignal): Waiting {
+export function createWaiting(
+  claims: Claims,
+  feed: OutcomeFeed,
+  draining: AbortSignal,
+  maxWaits = MAX_WAITS,
+): Waiting {
+  const looks = pLimit(MAX_LOOKS);
   const waits = new Set<() => void>();
   // One listener for all: a signal that lives as long as the process must not gather one a request.
   draining.addEventListener('abort', () => {
@@ -37,9 +50,10 @@ export function createWaiting(claims: Claims, feed: OutcomeFeed, draining: Abort
 
   return {
     untilAnswered: (intent, seconds, response) => {
-      if (seconds === 0 || draining.aborted || response.destroyed)
-        return Promise.resolve(undefined);
+      const isPointless = seconds === 0 || draining.aborted || response.destroyed;
+      if (isPointless || waits.size >= maxWaits) return Promise.resolve(undefined);
       return new Promise((resolve) => {
+        let looking = 0;
         const settle = (answer: Answer | undefined): void => {
           clearTimeout(limit);
           clearInterval(look);
@@ -51,9 +65,14 @@ export function createWaiting(claims: Claims, feed: OutcomeFeed, draining: Abort
         const end = (): void => settle(undefined);
         const limit = setTimeout(end, seconds * 1_000);
         const lookAndSettle = (): void => {
-          void lookAtRow().then((answer) => answer && settle(answer));
+          looking += 1;
+          void looks(() => (waits.has(end) ? lookAtRow() : Promise.resolve(undefined)))
+            .then((answer) => answer && settle(answer))
+            .finally(() => (looking -= 1));
         };
-        const look = setInterval(lookAndSettle, LOOK_INTERVAL_MS);
+        const look = setInterval(() => {
+          if (looking === 0) lookAndSettle();
+        }, LOOK_INTERVAL_MS);
         waits.add(end);
         response.on('close', end);
         // The word may be about an earlier order of the same key, so the row decides.

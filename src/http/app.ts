@@ -10,7 +10,9 @@ import type {
   FastifyRequest,
   RawServerDefault,
 } from 'fastify';
+import { Overloaded } from '../overload.js';
 import { isDatabaseUnavailable } from '../postgres/pool.js';
+import { limitConnections, MAX_CONNECTIONS } from './connections.js';
 import { acceptStrictJson } from './json-body.js';
 import { Problem, sendProblem } from './problem.js';
 import type { ProblemType } from './problem.js';
@@ -45,6 +47,7 @@ export type HttpApp = FastifyInstance<
 export interface HttpAppOptions {
   /** Addresses and subnets of proxies whose `X-Forwarded-For` is believed. */
   readonly trustProxy?: readonly string[];
+  readonly maxConnections?: number;
 }
 
 /**
@@ -56,7 +59,7 @@ export interface HttpAppOptions {
 export function createHttpApp(
   logger: FastifyBaseLogger,
   addRoutes: (app: HttpApp) => void,
-  { trustProxy = [] }: HttpAppOptions = {},
+  { trustProxy = [], maxConnections = MAX_CONNECTIONS }: HttpAppOptions = {},
 ): HttpApp {
   const protocolErrors = createProtocolErrors();
   const app: HttpApp = fastify({
@@ -102,6 +105,7 @@ export function createHttpApp(
     // Before a body is read: whatever it holds, there is nothing here.
     if (request.is404) throw new Problem(PROTOCOL_PROBLEMS['not-found']);
   });
+  limitConnections(app, maxConnections, () => unavailable('overloaded'));
   endConnectionsWhenClosing(app);
   app.setErrorHandler((error, request, reply) => {
     // Fastify closes where it read a body in vain; what is left of it is dropped, as after any other refusal.
@@ -175,6 +179,10 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
     return error;
   }
   const { code, statusCode, validation, validationContext, message } = error as FastifyError;
+  if (error instanceof Overloaded) {
+    request.log.warn({ err: error }, 'there is too much to do');
+    return unavailable('overloaded', error);
+  }
   // What has a status is Fastify's: a client that goes away while it sends is an ECONNRESET too.
   if (statusCode === undefined && isDatabaseUnavailable(error)) {
     request.log.warn({ err: error }, 'the database can not be reached');

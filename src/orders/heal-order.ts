@@ -9,7 +9,7 @@ import type { ClaimRef, Limits, RepairOrderInput } from '../domain/place-order.j
 import { stepsAfter } from '../domain/steps.js';
 import type { OpenOrder, OpenOrderStore } from '../store/open-orders.js';
 import type { OrderStore } from '../store/orders.js';
-import { withinTimeLimit } from '../temporal/time-limit.js';
+import { boundedCall } from '../temporal/bounded-call.js';
 import { asOutcome, claimOf, memoOf, orderStart, shownOf } from './order-start.js';
 
 /** 5 s for a signal or a start: the reconciler comes again. */
@@ -137,7 +137,7 @@ export function createHealer(dependencies: HealerDependencies) {
       limits,
       workflowId,
     };
-    await withinTimeLimit(client.connection, CALL_TIMEOUT_MS, () =>
+    await boundedCall(client.connection, CALL_TIMEOUT_MS, () =>
       client.workflow.start(REPAIR_ORDER, {
         workflowId: repairWorkflowId(order.orderId),
         taskQueue,
@@ -153,7 +153,7 @@ export function createHealer(dependencies: HealerDependencies) {
 
   async function sendCancel(workflowId: string): Promise<void> {
     try {
-      await withinTimeLimit(client.connection, CALL_TIMEOUT_MS, () =>
+      await boundedCall(client.connection, CALL_TIMEOUT_MS, () =>
         client.workflow.getHandle(workflowId).cancel(),
       );
     } catch (error) {

@@ -6,13 +6,13 @@ import type { Client } from '@temporalio/client';
 import type { InjectOptions } from 'fastify';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type pg from 'pg';
-import { pino } from 'pino';
 import type { Activities } from '../../src/activities/index.js';
 import { createOrderActivities } from '../../src/activities/orders.js';
 import { buildApp } from '../../src/api/app.js';
 import type { ApiConfig } from '../../src/api/app.js';
 import { FAILURES } from '../../src/domain/failures.js';
 import type { HttpApp } from '../../src/http/app.js';
+import { createLogger } from '../../src/logger.js';
 import { createOrderStore } from '../../src/store/orders.js';
 import { listenForOutcomes } from '../../src/store/outcome-feed.js';
 import { connectTemporal } from '../../src/temporal/connect.js';
@@ -70,7 +70,7 @@ export async function startApi(options: StackOptions = {}) {
   const draining = new AbortController();
   const config = configFor(`test-${randomUUID()}`, options.config);
   const logLines: string[] = [];
-  const logger = pino({ level: 'debug' }, { write: (line) => void logLines.push(line) });
+  const logger = createLogger('api', 'debug', { write: (line) => void logLines.push(line) });
   const { client, namespace } = temporal;
   const outcomes = listenForOutcomes(database.url, () => undefined);
   const app = buildApp({

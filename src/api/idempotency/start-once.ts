@@ -7,7 +7,8 @@ import {
 } from '@temporalio/client';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import type { SearchAttributePair } from '@temporalio/common';
-import { TemporalTimeout, withinTimeLimit } from '../../temporal/time-limit.js';
+import { boundedCall } from '../../temporal/bounded-call.js';
+import { TemporalTimeout } from '../../temporal/time-limit.js';
 
 /** 5 s: a client behind a hanging Temporal must hear "503, repeat it"; the start may still happen, the claim stays. */
 const CALL_TIMEOUT_MS = 5_000;
@@ -57,7 +58,7 @@ export class EngineUnavailable extends Error {
   }
 }
 
-/** Whether Temporal gave no usable answer in time, by a call of this module or one bounded by `withinTimeLimit`. */
+/** Whether Temporal gave no usable answer in time, by a call of this module or one bounded by `boundedCall`. */
 export const isEngineUnavailable = (error: unknown): boolean =>
   error instanceof EngineUnavailable || isPassing(error);
 
@@ -131,7 +132,7 @@ async function tryStart(client: Client, start: Start, isEager: boolean): Promise
 
 async function callEngine<T>(client: Client, call: () => Promise<T>): Promise<T> {
   try {
-    return await withinTimeLimit(client.connection, CALL_TIMEOUT_MS, call);
+    return await boundedCall(client.connection, CALL_TIMEOUT_MS, call);
   } catch (error) {
     throw isPassing(error) ? new EngineUnavailable(error) : error;
   }
