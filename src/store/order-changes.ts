@@ -14,6 +14,7 @@ export function createOrderChanges(pool: pg.Pool) {
      */
     async since(seen: readonly OrderRow[]): Promise<ReadonlyMap<string, OrderRow | null>> {
       const { rows } = await pool.query<ChangedRow>(CHANGED, [
+        seen.map(({ order }) => order.tenant),
         seen.map(({ order }) => order.orderId),
         seen.map(({ updatedAt }) => updatedAt.toISOString()),
       ]);
@@ -31,6 +32,6 @@ const isGone = (row: ChangedRow): row is ChangedRow & { readonly order_id: null 
 /** A `Date` has whole milliseconds, and `pg` cuts off the rest as date_trunc does. */
 const CHANGED = `
   select seen.order_id as seen_id, ${ORDER_COLUMNS}
-  from unnest($1::text[], $2::timestamptz[]) as seen (order_id, updated_at)
-  left join orders o on o.order_id = seen.order_id
+  from unnest($1::text[], $2::text[], $3::timestamptz[]) as seen (tenant, order_id, updated_at)
+  left join orders o on o.tenant = seen.tenant and o.order_id = seen.order_id
   where o.order_id is null or date_trunc('milliseconds', o.updated_at) <> seen.updated_at`;

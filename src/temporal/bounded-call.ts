@@ -12,8 +12,8 @@ const LIMITS = { inFlight: 100, waiting: 5_000 };
 const gates = new WeakMap<ConnectionLike, Gate>();
 
 /**
- * Calls Temporal for an order, for `limitMs` at most, after a wait of as long for its turn. Probes call without a turn: they must be
- * answered when all else waits.
+ * Calls Temporal for an order, for `limitMs` at most, after a wait of as long for its turn. Probes call
+ * without a turn: they must be answered when all else waits.
  *
  * @throws Overloaded where it did not get its turn; TemporalTimeout, or what the call threw.
  */
