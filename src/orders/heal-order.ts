@@ -1,7 +1,7 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { lookUp, startOnce } from '../api/idempotency/start-once.js';
-import type { Found } from '../api/idempotency/start-once.js';
+import type { Found, LookUp } from '../api/idempotency/start-once.js';
 import { isFinal } from '../domain/order.js';
 import type { OrderOutcome } from '../domain/outcome.js';
 import { REPAIR_ORDER, repairWorkflowId } from '../domain/place-order.js';
@@ -19,7 +19,7 @@ const CALL_TIMEOUT_MS = 5_000;
 export type Healed =
   /** It ended before. */
   | 'ended'
-  /** Its workflow lives; a cancel that was asked for is sent again. */
+  /** Its workflow, or its repair, lives; a cancel that was asked for is sent again. */
   | 'running'
   /** It had ended, and the outcome is saved now: what its workflow said, or its row. */
   | 'saved'
@@ -53,7 +53,10 @@ export function createHealer(dependencies: HealerDependencies) {
   /** @throws EngineUnavailable where Temporal can't tell now. */
   async function heal(order: OpenOrder): Promise<Healed> {
     if (isFinal(order.status)) return answerAgain(order);
-    const found = await lookUp(client, order.workflowId);
+    return follow(order, await lookUp(client, order.workflowId));
+  }
+
+  async function follow(order: OpenOrder, found: LookUp): Promise<Healed> {
     const { orderId, tenant } = order.order;
     if (found.kind !== 'unknown' && found.memo.resourceId !== orderId) {
       await openOrders.deleteUnused(tenant, orderId);
@@ -119,16 +122,26 @@ export function createHealer(dependencies: HealerDependencies) {
       claim: order.claim,
       limits,
     } as const;
-    await startOnce(client, {
+    const met = await startOnce(client, {
       ...orderStart(input, taskQueue),
       workflowId: order.workflowId,
       memo: memoOf(order.claim, orderId),
     });
-    return 'started';
+    // Somebody else was first, and may not know of a cancel.
+    return met.kind === 'started' ? 'started' : follow(order, met);
   }
 
-  /** Joins a repair that is running; starts another where one was closed without an end. */
+  /**
+   * Joins a repair that is running; starts another where one was closed without an end. One that has ended
+   * tells how, for rows that lost it: its reason may be another than a second one would find.
+   */
   async function repair({ order, workflowId }: OpenOrder, claim: ClaimRef): Promise<Healed> {
+    const earlier = await lookUp(client, repairWorkflowId(order.orderId));
+    if (earlier.kind === 'running') return 'running';
+    if (earlier.kind === 'completed') {
+      await saveOutcome({ order, workflowId }, earlier);
+      return 'saved';
+    }
     const input: RepairOrderInput = {
       inputVersion: 1,
       isFirstStart: false,

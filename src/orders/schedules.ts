@@ -3,8 +3,11 @@ import { ScheduleAlreadyRunning } from '@temporalio/client';
 import type { Client, ScheduleOptions } from '@temporalio/client';
 import { TemporalTimeout, withinTimeLimit } from '../temporal/time-limit.js';
 
-/** 5 minutes: schedules live in Temporal, so they are lost with its data; this is how long nobody notices. */
-const KEEP_INTERVAL_MS = 300_000;
+/**
+ * 20 s: schedules live in Temporal, so they are lost with its data, and then nobody drives orders on. It costs four
+ * calls; much longer, and an order that was lost with them would take longer than its client waits.
+ */
+const KEEP_INTERVAL_MS = 20_000;
 
 /** 2 s before the next try where Temporal was away. */
 const RETRY_MS = 2_000;

@@ -12,8 +12,11 @@ export interface OpenOrder extends OrderRow {
   readonly isAnswered: boolean;
 }
 
-/** One hour: an order that waits for a person, with a workflow that lives, needs no look in between. */
-const ATTENTION_INTERVAL_SECONDS = 3_600;
+/**
+ * 60 s: an order that waits for a person mostly has a workflow that lives, and may wait for days, thousands of them
+ * after an outage. Twice as long would leave one whose workflow was cut short alone for longer than a client waits.
+ */
+const ATTENTION_INTERVAL_SECONDS = 60;
 
 export type OpenOrderStore = ReturnType<typeof createOpenOrderStore>;
 
@@ -33,7 +36,8 @@ export function createOpenOrderStore(pool: pg.Pool) {
 
     /**
      * Takes the open orders that nothing has touched for a while, those first that were looked at longest
-     * ago, and marks them as looked at: of two that take at once, each gets others.
+     * ago and those last that wait for a person, and marks them as looked at: of two that take at once, each
+     * gets others.
      */
     async takeUntouched(forSeconds: number, limit: number): Promise<readonly OpenOrder[]> {
       const { rows } = await pool.query<OpenRow>(TAKE_UNTOUCHED, [
@@ -130,7 +134,7 @@ const TAKE_UNTOUCHED = `
       and updated_at not between now() - make_interval(secs => $1::integer) and now()
       and (status <> 'needs_attention' or checked_at is null
         or checked_at not between now() - make_interval(secs => $2::integer) and now())
-    order by coalesce(checked_at, updated_at)
+    order by status = 'needs_attention', coalesce(checked_at, updated_at)
     limit $3 for update skip locked
   ),
   o as (

@@ -3,7 +3,7 @@ import { held } from '../support/money.js';
 import type { RunningStack } from '../support/stack.js';
 import { asFinal, isFinalAnswer, place, untilFinal } from './client.js';
 import type { FinalAnswer, OrderNames } from './client.js';
-import { doHarm, isRunning, repairOf } from './operator.js';
+import { doHarm, repairOf, statusOf } from './operator.js';
 import { planFaults, planOrder } from './plan.js';
 import type { PlannedHarm, PlannedOrder } from './plan.js';
 import { createRandom } from './random.js';
@@ -66,13 +66,16 @@ export async function runChaos(
   const calm = new AbortController();
   const faults = keepFailing(stack, random, calm.signal);
   const plans = Array.from({ length: orders }, (_, index) => planOrder(random, index, run, sku));
+  // The last orders must not meet one fault after the other, all alone with them.
+  const calmAfter = orders - Math.ceil(inFlight / 2);
   await inParallel(plans, inFlight, async (plan) => {
     const { names, answers, tookMs } = await live(stack, plan, count);
     placed.push({ plan, names, answers });
     times.push(tookMs);
     if (tookMs > SLOW_MS)
       say(`${names.orderId} (${names.sagaId}) took ${tookMs} ms: ${JSON.stringify(plan)}`);
-    if (answers.length === 0) violations.push(`${names.orderId}: its client was told nothing`);
+    if (answers.length === 0) violations.push(await describeOpen(stack, names));
+    if (placed.length >= calmAfter) calm.abort();
     if (placed.length % 100 === 0) say(`${placed.length} of ${orders} orders have ended`);
   });
   calm.abort();
@@ -105,6 +108,15 @@ async function live(stack: RunningStack, plan: PlannedOrder, count: (what: strin
     if (hit) count(`${afterwards} afterwards`);
   }
   return { names, answers, tookMs: answeredAt - harms.lastAt };
+}
+
+/** Of an order that does not end: what is known of it, as the stack may be gone when a person looks. */
+async function describeOpen(stack: RunningStack, { orderId, sagaId }: OrderNames): Promise<string> {
+  const workflows = await Promise.all(
+    [sagaId, repairOf(orderId)].map(async (id) => `${id} ${await statusOf(stack.temporal, id)}`),
+  );
+  const { text } = await stack.get(`/orders/${orderId}`);
+  return `${orderId}: its client was told nothing; ${workflows.join(', ')}; ${text}`;
 }
 
 /** Once all is calm: one answer, given again byte for byte, and money, goods and document that agree with it. */
@@ -149,7 +161,7 @@ const reasonOf = (answer: FinalAnswer | undefined): string => {
 async function settled(stack: RunningStack, { orderId, sagaId }: OrderNames): Promise<void> {
   const deadline = Date.now() + PATIENCE_MS;
   for (const workflowId of [sagaId, repairOf(orderId)]) {
-    while (Date.now() < deadline && (await isRunning(stack.temporal, workflowId))) {
+    while (Date.now() < deadline && (await statusOf(stack.temporal, workflowId)) === 'RUNNING') {
       await sleep(200);
     }
   }

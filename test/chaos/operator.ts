@@ -44,11 +44,11 @@ const OPERATIONS: Record<
     }),
 };
 
-/** Whether a workflow is running now; one that is unknown is not. */
-export async function isRunning(client: Client, workflowId: string): Promise<boolean> {
+/** How a workflow stands, by its newest run. */
+export async function statusOf(client: Client, workflowId: string): Promise<string> {
   const described = await client.workflow
     .getHandle(workflowId)
     .describe()
     .catch(() => undefined);
-  return described?.status.name === 'RUNNING';
+  return described?.status.name ?? 'unknown';
 }

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { startStack } from '../support/stack.js';
+import { impatientStack, startStack } from '../support/stack.js';
 import { runChaos } from './chaos.js';
 import { HARMS } from './plan.js';
 
@@ -12,6 +12,8 @@ const { values } = parseArgs({
     orders: { type: 'string', default: '200' },
     'in-flight': { type: 'string', default: '200' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    // The limits of the promise tests instead of those that a user gets.
+    impatient: { type: 'boolean', default: false },
     // Leaves the stack running after a violation, to look into it; ctrl-c then ends it.
     keep: { type: 'boolean', default: false },
   },
@@ -22,11 +24,11 @@ const say = (line: string): void => {
 };
 
 say(`seed ${seed}, ${values.orders} orders, ${values['in-flight']} in flight`);
-const stack = await startStack();
+const stack = await (values.impatient ? impatientStack() : startStack({ SPLIT_ROLES: 'off' }));
 try {
   const { violations, counts, slowestMs } = await runChaos(stack, {
     orders: Number(values.orders),
-    inFlight: Number(values['in-flight']),
+    inFlight: Math.min(Number(values['in-flight']), Number(values.orders)),
     seed,
     say,
   });

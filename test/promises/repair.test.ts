@@ -125,32 +125,102 @@ describe('promise: nothing stays half done', () => {
     assert.equal(await ended(stack, String(sold.json['orderId'])), 'cancelled');
   });
 
-  it('ends every one of forty orders right that are terminated, reset, deleted or cancelled at random', async () => {
-    const late = { fault: 'delay-after', delayMs: 300 };
-    await stack.payment.faults([{ operation: 'charge', ...late }]);
-    await stack.inventory.faults([{ operation: 'reserve', ...late }]);
+  it('ends an order in one way when it is terminated while its confirming commit is held', async () => {
+    const { accepted, orderId, key, service } = await orderHeldAt('reserve');
+    await whileRowIsLocked(orderId, async () => {
+      await service.faults([]);
+      await service.release();
+      await until(async () => (await waiters('insert into claims')) > 0);
+      await workflowOf(accepted).terminate('by an operator');
+      // The client's retry starts the repair, whose decision stands in line behind the commit.
+      await stack.post(ORDER, { key, headers: ASYNC });
+      await until(async () => (await waiters("'compensating', 'undo'")) > 0);
+    });
 
-    await Promise.all(
-      Array.from({ length: 40 }, async (_, index) => {
-        const accepted = await stack.post(ORDER, { headers: ASYNC });
-        const orderId = String(accepted.json['orderId']);
-        await new Promise((resolve) => setTimeout(resolve, index * 40));
-        const { workflowId } = workflowOf(accepted);
-        const harm = [
-          () => workflowOf(accepted).terminate('at random'),
-          () => resetToStart(stack.temporal, workflowId),
-          () =>
-            stack.temporal.workflowService.deleteWorkflowExecution({
-              namespace: stack.temporal.options.namespace,
-              workflowExecution: { workflowId },
-            }),
-          () => stack.send(`/orders/${orderId}/cancel`),
-        ];
-        // Too late for some of them: that is no error of theirs.
-        await harm[index % harm.length]?.().catch(() => undefined);
-        const status = await ended(stack, orderId);
-        assert.deepEqual(await held(stack, orderId), status === 'confirmed' ? ALL : NOTHING);
+    const { status } = await stack.temporal.workflow
+      .getHandle(`repair-${orderId}`)
+      .result()
+      .then((result) => result as { readonly status: string });
+    const answer = await stack.post(ORDER, { key });
+    assert.equal(await ended(stack, orderId), status);
+    assert.equal(answer.status, status === 'confirmed' ? 201 : 422);
+    assert.deepEqual(await held(stack, orderId), status === 'confirmed' ? ALL : NOTHING);
+  }).timeout(60_000);
+
+  it('heals an order once that its client and two reconcilers take up at the same moment', async () => {
+    const terminated = await Promise.all(
+      Array.from({ length: 3 }, async () => {
+        const { accepted, orderId, key } = await orderHeldAt('reserve');
+        await workflowOf(accepted).terminate('by an operator');
+        return { orderId, key };
       }),
     );
-  }).timeout(120_000);
+    await stack.inventory.faults([]);
+    const unstarted = await stack.whileTemporalStands(() =>
+      Promise.all(Array.from({ length: 3 }, () => claimOnly())),
+    );
+    const orders = [...unstarted, ...terminated];
+
+    let reconcilers = 0;
+    const answers = await Promise.all(
+      orders.map(async ({ key }) => {
+        let answer: WireAnswer;
+        do {
+          const rounds = [1, 2].map(() =>
+            stack.temporal.workflow.execute('reconcileOrders', {
+              workflowId: `reconcile-${randomUUID()}`,
+              taskQueue: 'orders',
+            }),
+          );
+          reconcilers += rounds.length;
+          answer = await stack.post(ORDER, { key, headers: { prefer: 'wait=2' } });
+          await Promise.all(rounds);
+        } while (answer.status === 202);
+        return answer;
+      }),
+    );
+
+    assert.ok(reconcilers >= 2 * orders.length);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [...unstarted.map(() => 201), ...terminated.map(() => 422)],
+    );
+    for (const { orderId } of unstarted) {
+      assert.deepEqual(await stack.payment.kinds(orderId), ['charge']);
+      assert.deepEqual(await held(stack, orderId), ALL);
+    }
+    for (const { orderId } of terminated) {
+      assert.deepEqual(await stack.payment.kinds(orderId), ['charge', 'refund']);
+      assert.deepEqual(await held(stack, orderId), NOTHING);
+    }
+  }).timeout(60_000);
+
+  /** An order that is claimed while Temporal can not take it. */
+  async function claimOnly() {
+    const key = randomUUID();
+    const { json } = await stack.post(ORDER, { key });
+    return { key, orderId: String(json['orderId']) };
+  }
+
+  /** Holds up whoever would write to the order's row. */
+  async function whileRowIsLocked(orderId: string, act: () => Promise<void>): Promise<void> {
+    const connection = await stack.ordersPool.connect();
+    try {
+      await connection.query('begin');
+      await connection.query('select from orders where order_id = $1 for update', [orderId]);
+      await act();
+    } finally {
+      await connection.query('rollback');
+      connection.release();
+    }
+  }
+
+  /** How many sessions wait for a lock with a statement that has these words. */
+  async function waiters(words: string): Promise<number> {
+    const { rows } = await stack.ordersPool.query(
+      `select from pg_stat_activity where wait_event_type = 'Lock' and strpos(query, $1) > 0`,
+      [words],
+    );
+    return rows.length;
+  }
 });

@@ -43,8 +43,15 @@ export interface RunningStack {
   readonly killAll: () => Promise<void>;
   /** Starts what was killed or stopped again, on the same data. */
   readonly startAgain: () => Promise<void>;
-  /** Starts one more API process beside the stack's. @returns its base address. */
-  readonly startApi: () => Promise<string>;
+  /** Loses all that Temporal knows: its data, then the server starts again on nothing. */
+  readonly loseTemporal: () => Promise<void>;
+  /** Starts one more API process beside the stack's, with settings of its own. @returns its base address. */
+  readonly startApi: (settings?: Readonly<Record<string, string>>) => Promise<string>;
+  /** Starts one more worker beside the stack's, until it has said something. @returns all that it has said. */
+  readonly startWorker: (
+    settings: Readonly<Record<string, string>>,
+    says: string,
+  ) => Promise<string>;
   readonly stop: () => Promise<void>;
 }
 
@@ -153,13 +160,39 @@ export async function startStack(
     startAgain: async () => {
       launcher = await launch(env, apiUrl);
     },
-    startApi: async () => {
+    loseTemporal: async () => {
+      if (clusterPid() !== undefined) return forgetEverything(stack.temporal);
+      const pid = await stack.pid('temporal');
+      process.kill(pid, 'SIGKILL');
+      for (const end of ['', '-wal', '-shm']) {
+        await rm(join(base.DATA_DIR, `temporal.db${end}`), { force: true });
+      }
+      await until(async () => (await stack.pid('temporal')) !== pid);
+      await until(() => isServing(stack.temporal));
+    },
+    startApi: async (others = {}) => {
       const port = String(await freePort());
-      const joined = { ...base, ...(await stackOf(base.DATA_DIR)).env, PORT: port };
+      const joined = { ...base, ...(await stackOf(base.DATA_DIR)).env, ...others, PORT: port };
       const child = spawn(process.execPath, ['dist/api/server.js'], { cwd: ROOT, env: joined });
       extra.push(child);
       await ready(`http://127.0.0.1:${port}`, child);
       return `http://127.0.0.1:${port}`;
+    },
+    startWorker: async (others, says) => {
+      const joined = { ...base, ...(await stackOf(base.DATA_DIR)).env, ...others };
+      const child = spawn(process.execPath, ['dist/worker.js'], { cwd: ROOT, env: joined });
+      let output = '';
+      child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+      try {
+        await until(() => {
+          if (child.exitCode !== null)
+            throw new Error(`it ended with ${child.exitCode}:\n${output}`);
+          return output.includes(says);
+        });
+      } finally {
+        await end(child);
+      }
+      return output;
     },
     stop: async () => {
       stacks.delete(stack);
@@ -184,6 +217,28 @@ async function clusterEnvironment(): Promise<Record<string, string>> {
 function clusterPid(): number | undefined {
   const pid = process.env['CLUSTER_TEMPORAL_PID'];
   return pid === undefined ? undefined : Number(pid);
+}
+
+/** What the loss of its database would leave of a namespace. */
+async function forgetEverything(client: Client): Promise<void> {
+  for await (const { scheduleId } of client.schedule.list()) {
+    await client.schedule.getHandle(scheduleId).delete();
+  }
+  for await (const { workflowId, runId } of client.workflow.list()) {
+    await client.workflowService.deleteWorkflowExecution({
+      namespace: client.options.namespace,
+      workflowExecution: { workflowId, runId },
+    });
+  }
+  await until(async () => (await client.workflow.count()).count === 0);
+}
+
+async function isServing(client: Client): Promise<boolean> {
+  const { namespace } = client.options;
+  return client.workflowService.describeNamespace({ namespace }).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function launch(env: Record<string, string>, apiUrl: string): Promise<ChildProcess> {
