@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
+import { parseJson } from '../../../src/http/json-body.js';
+import vectors from '../../corpus/fingerprints.json' with { type: 'json' };
 import { fingerprint } from '../../../src/api/idempotency/fingerprint.js';
 
 const of = (body: unknown): string =>
@@ -22,6 +25,28 @@ const json = fc
   .map((value) => JSON.parse(JSON.stringify(value)) as unknown)
   .filter((value) => JSON.stringify(value).isWellFormed());
 
+/** Writes a value as some client may: members in any order, white space anywhere, any character escaped. */
+function spelling(value: unknown, next: () => number): string {
+  const blank = (): string => ['', '', ' ', '\n', '\t\r'][next() % 5] ?? '';
+  const escaped = (unit: string): string =>
+    `\\u${unit.charCodeAt(0).toString(16)[next() % 2 ? 'toUpperCase' : 'toLowerCase']().padStart(4, '0')}`;
+  const text = (of: string): string =>
+    `"${of
+      .split('')
+      .map((unit) => (next() % 3 === 0 || /[^ !#-[\]-~]/.test(unit) ? escaped(unit) : unit))
+      .join('')}"`;
+  const write = (part: unknown): string => {
+    if (typeof part === 'string') return text(part);
+    if (typeof part !== 'object' || part === null) return JSON.stringify(part);
+    if (Array.isArray(part)) return `[${part.map((one) => blank() + write(one) + blank()).join()}]`;
+    const members = Object.entries(part).map(
+      ([name, member]) => `${blank()}${text(name)}${blank()}:${blank()}${write(member)}${blank()}`,
+    );
+    return `{${(next() % 2 ? members : members.toReversed()).join()}}`;
+  };
+  return blank() + write(value) + blank();
+}
+
 describe('fingerprint', () => {
   it('stays what it is: saved fingerprints are compared with it', () => {
     assert.equal(
@@ -37,6 +62,50 @@ describe('fingerprint', () => {
       }),
     );
   });
+
+  it('is equal for every spelling of a value that the parser takes', () => {
+    const member = fc
+      .string({ unit: 'binary', maxLength: 4 })
+      .filter(
+        (name) => name.isWellFormed() && !/^(__proto__|constructor|prototype)$|\0/.test(name),
+      );
+    const text = fc
+      .string({ unit: 'binary' })
+      .filter((value) => value.isWellFormed() && !value.includes('\0'));
+    const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+      value: fc.oneof(
+        { depthSize: 'small', maxDepth: 5, withCrossShrink: true },
+        fc.maxSafeInteger(),
+        text,
+        fc.boolean(),
+        fc.constant(null),
+        fc.array(tie('value'), { maxLength: 3 }),
+        fc.dictionary(member, tie('value'), { maxKeys: 4 }),
+      ),
+    }));
+    const choices = fc.infiniteStream(fc.nat({ max: 29 }));
+
+    fc.assert(
+      fc.property(value, choices, (wanted, stream) => {
+        const sent = spelling(wanted, () => Number(stream.next().value));
+        assert.equal(of(parseJson(Buffer.from(sent))), of(wanted), sent);
+      }),
+    );
+  });
+
+  for (const { what, json: sent, form } of vectors.canonical) {
+    it(`is made of the canonical form: ${what}`, () => {
+      const text = `{"body":${form},"method":"POST","query":{},"route":"/orders"}`;
+
+      assert.equal(of(JSON.parse(sent)), createHash('sha256').update(text).digest('hex'));
+    });
+  }
+
+  for (const { what, json: sent, sha256 } of vectors.requests) {
+    it(`stays what it is, in every locale and version: ${what}`, () => {
+      assert.equal(of(parseJson(Buffer.from(sent))), sha256);
+    });
+  }
 
   it('is different for different values', () => {
     fc.assert(
