@@ -30,6 +30,8 @@ export interface Config {
   readonly temporalNamespace: string;
   /** A `temporal` binary to start the embedded server from. */
   readonly temporalCliPath: string | undefined;
+  /** Which build a worker says that it is; undefined leaves it unversioned. */
+  readonly workerVersion: { readonly deploymentName: string; readonly buildId: string } | undefined;
   /** Base address of the Temporal Web UI for links. */
   readonly temporalUiUrl: string | undefined;
   readonly taskQueue: string;
@@ -126,6 +128,15 @@ export function parseConfig(env: Environment): Config {
     }
     return values;
   };
+  const workerVersion = (): Config['workerVersion'] => {
+    const deploymentName = text('TEMPORAL_DEPLOYMENT_NAME');
+    const buildId = text('TEMPORAL_WORKER_BUILD_ID');
+    if (deploymentName !== undefined && buildId !== undefined) return { deploymentName, buildId };
+    if (deploymentName !== buildId) {
+      problems.push('TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID go together: set both.');
+    }
+    return undefined;
+  };
   const http = ['http:', 'https:'];
   const postgres = ['postgres:', 'postgresql:'];
   const port = (name: string, fallback: number): number => integer(name, fallback, 1, MAX_PORT);
@@ -152,6 +163,7 @@ export function parseConfig(env: Environment): Config {
     temporalAddress: text('TEMPORAL_ADDRESS'),
     temporalNamespace: text('TEMPORAL_NAMESPACE') ?? 'default',
     temporalCliPath: text('TEMPORAL_CLI_PATH'),
+    workerVersion: workerVersion(),
     temporalUiUrl: url('TEMPORAL_UI_URL', http),
     taskQueue: text('TASK_QUEUE') ?? 'orders',
     idempotencyTtlSeconds: integer('IDEMPOTENCY_TTL_SECONDS', 86_400, 1, YEAR_SECONDS),

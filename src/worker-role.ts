@@ -105,6 +105,7 @@ export function createWorkerRole(config: Config, logger: FastifyBaseLogger): Wor
       namespace,
       taskQueue,
       ...workflows(),
+      ...versioning(config),
       activities: createActivities({
         payment: { baseUrl: config.paymentUrl, token: config.paymentToken },
         inventory: { baseUrl: config.inventoryUrl, token: config.inventoryToken },
@@ -133,6 +134,18 @@ export function createWorkerRole(config: Config, logger: FastifyBaseLogger): Wor
       }
     }
   }
+}
+
+/** Auto-upgrade: an order that waits for a person for weeks must not keep an old build alive. */
+function versioning({ workerVersion }: Config): Pick<WorkerOptions, 'workerDeploymentOptions'> {
+  if (workerVersion === undefined) return {};
+  return {
+    workerDeploymentOptions: {
+      version: workerVersion,
+      useWorkerVersioning: true,
+      defaultVersioningBehavior: 'AUTO_UPGRADE',
+    },
+  };
 }
 
 function installRuntime(logger: FastifyBaseLogger): void {

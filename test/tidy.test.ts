@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ALL_PROBLEMS } from '../src/api/problems.js';
+import { DOCUMENTS, namedTests } from './support/named-tests.js';
 import packageJson from '../package.json' with { type: 'json' };
 
 /** 250 lines, statements of SQL among them: a longer file has more than one job. */
@@ -99,17 +100,35 @@ describe('the house is tidy:', () => {
 });
 
 describe('the README agrees with the repository:', () => {
-  it('every promise names a test that is there', () => {
-    const rows = [...readme.matchAll(/^\|.*\| `(test\/[^`]+)` › (.+?) +\|$/gm)];
-    const missing = rows.filter(
-      ([, file = '', title = '']) => !existsSync(join(root, file)) || !hasTest(read(file), title),
+  it('every test that a document names is there', () => {
+    const named = DOCUMENTS.flatMap((document) => namedTests(read(document)));
+    const missing = named.filter(
+      ({ file, title }) => !existsSync(join(root, file)) || !hasTest(read(file), title),
     );
 
-    assert.ok(rows.length >= 20);
-    assert.deepEqual(
-      missing.map(([row]) => row),
-      [],
+    assert.ok(namedTests(readme).length >= 20);
+    assert.deepEqual(missing, []);
+  });
+
+  it('every fault of the matrix has a row, with a test or a reason', () => {
+    const rows = namesIn(read('docs/faults.md'), /^\| (F[0-9]{2}) \| [^|]+ \| (?:`test|no test)/gm);
+    const numbers = [...Array.from({ length: 26 }, (_, index) => index + 1)].concat(
+      Array.from({ length: 28 }, (_, index) => index + 30),
     );
+
+    assert.deepEqual(
+      rows,
+      numbers.map((number) => `F${String(number).padStart(2, '0')}`),
+    );
+  });
+
+  it('every fault test is named in the documents', () => {
+    const named = DOCUMENTS.map(read).join('\n');
+    const unnamed = within('test/faults/').filter(
+      (file) => file.endsWith('.test.ts') && !named.includes(`\`${file}\``),
+    );
+
+    assert.deepEqual(unnamed, []);
   });
 
   it('every promise test file stands behind a row', () => {

@@ -15,20 +15,28 @@ import {
   ORDER,
   WAIT,
 } from './orders.js';
+import type { Program } from './program.js';
 import { LINKS, sharedRig } from './rig.js';
 import type { Rig } from './rig.js';
 
 describe('faults: a line between two processes is cut, slow or spoiled', () => {
   let rig: Rig;
+  /** Takes orders whose steps give up after seconds. */
+  let hasty: Program & { readonly url: string };
 
   before(async function () {
     this.timeout(600_000); // builds the proxy from its sources on a fresh machine
     rig = await sharedRig();
+    hasty = await rig.another('api', { env: { STEP_DEADLINE_MS: '4000' } });
+    await hasty.start();
   });
+  after(() => hasty.kill());
   afterEach(() => rig.heal());
 
-  async function place(): Promise<{ readonly orderId: string; readonly workflowId: string }> {
-    const { status, json } = await rig.post(ORDER, { headers: ASYNC });
+  async function place(
+    api = rig.apiUrl,
+  ): Promise<{ readonly orderId: string; readonly workflowId: string }> {
+    const { status, json } = await rig.post(ORDER, { api, headers: ASYNC });
     assert.equal(status, 202);
     return { orderId: String(json['orderId']), workflowId: String(json['sagaId']) };
   }
@@ -70,7 +78,7 @@ describe('faults: a line between two processes is cut, slow or spoiled', () => {
 
   it('F09 moves no money when charges and their voids arrive late and in one lump', async () => {
     await rig.links['worker-payment'].poison('latency', 'upstream', { latency: 120_000 });
-    const orders = await Promise.all(Array.from({ length: 5 }, place));
+    const orders = await Promise.all(Array.from({ length: 5 }, () => place(hasty.url)));
     // The order has given up; two attempts of the undo are on the line, behind those of the charge.
     await until(async () => {
       const states = await Promise.all(orders.map(({ orderId }) => rig.get(`/orders/${orderId}`)));
@@ -142,7 +150,7 @@ describe('faults: a line between two processes is cut, slow or spoiled', () => {
 
   it('F48 refunds what was charged when no answer of the charge ever came', async () => {
     await rig.links['worker-payment'].poison('timeout', 'downstream', { timeout: 0 });
-    const { orderId } = await place();
+    const { orderId } = await place(hasty.url);
     await until(async () => (await rig.payment.kinds(orderId)).includes('refund'));
     assert.equal((await rig.get(`/orders/${orderId}`)).json['status'], 'compensating');
     await rig.links['worker-payment'].heal();

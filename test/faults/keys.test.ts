@@ -58,7 +58,10 @@ describe('faults: keys are raced, expire and are left alone', () => {
         IDEMPOTENCY_TTL_SECONDS: '1',
         PURGE_INTERVAL_SECONDS: '1',
       };
-      [api, worker] = await Promise.all([rig.another('api', env), rig.another('worker', env)]);
+      [api, worker] = await Promise.all([
+        rig.another('api', { env }),
+        rig.another('worker', { env }),
+      ]);
       await Promise.all([api.start(), worker.start()]);
     });
     after(async () => {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { ended } from '../support/money.js';
 import { until } from '../support/until.js';
 import { retried } from '../support/wire.js';
+import { load } from './load.js';
 import { assertBoughtOnce, ASYNC, claimed, isStarted, ORDER, WAIT } from './orders.js';
 import { sharedRig } from './rig.js';
 import type { Rig } from './rig.js';
@@ -131,32 +132,18 @@ describe('faults: a role is killed, halted or stopped', () => {
   }).timeout(90_000);
 
   it('F25 loses and doubles nothing when API and worker are stopped in turn under load', async () => {
-    const statuses = new Set<number>();
-    const orders = new Set<string>();
-    let going = true;
-    const clients = Array.from({ length: 8 }, async () => {
-      while (going) {
-        const key = randomUUID();
-        const answer = await retried(async () => {
-          const one = await rig.post(ORDER, { key, headers: WAIT });
-          statuses.add(one.status);
-          return one;
-        });
-        orders.add(String(answer.json['orderId']));
-      }
-    });
+    const clients = load(rig, 8);
     const exits = [];
     for (const role of ['api', 'worker', 'worker', 'api'] as const) {
-      const before = orders.size;
-      await until(() => orders.size > before + 8);
+      const before = clients.answers.length;
+      await until(() => clients.answers.length > before + 8);
       exits.push(await rig.roles[role].stop());
       await rig.roles[role].start();
     }
-    going = false;
-    await Promise.all(clients);
+    const orders = await clients.stop();
 
     assert.deepEqual(new Set(exits.map(({ code }) => code)), new Set([0]));
-    for (const status of statuses) assert.ok([201, 202, 503].includes(status), `${status}`);
+    for (const status of clients.statuses) assert.ok([201, 202, 503].includes(status), `${status}`);
     for (const orderId of orders) {
       assert.equal(await ended(rig, orderId), 'confirmed');
       await assertBoughtOnce(rig, orderId);

@@ -59,16 +59,15 @@ export async function workerBehindCable(rig: Rig): Promise<Cut> {
     ]);
     const database = new URL(rig.databases.orders.url());
     database.host = `${postgres.host}:${postgres.port}`;
-    worker = await rig.another(
-      'worker',
-      {
+    worker = await rig.another('worker', {
+      env: {
         TEMPORAL_ADDRESS: `${temporal.host}:${temporal.port}`,
         DATABASE_URL: database.href,
         PAYMENT_URL: `http://${payment.host}:${payment.port}`,
         INVENTORY_URL: `http://${inventory.host}:${inventory.port}`,
       },
-      ['ip', 'netns', 'exec', id],
-    );
+      within: ['ip', 'netns', 'exec', id],
+    });
     await rig.roles.worker.stop();
     await worker.start();
   } catch (error) {

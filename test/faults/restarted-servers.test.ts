@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { ended } from '../support/money.js';
 import { until } from '../support/until.js';
 import { retried } from '../support/wire.js';
-import type { WireAnswer } from '../support/wire.js';
+import { load } from './load.js';
 import { assertBoughtOnce, ASYNC, ORDER, SOLD_OUT, WAIT } from './orders.js';
 import { sharedRig } from './rig.js';
 import type { Rig } from './rig.js';
@@ -18,37 +18,9 @@ describe('faults: a server stops, or has no room for more', () => {
   });
   afterEach(() => rig.heal());
 
-  /** Clients that place orders, and repeat what was not answered, until they are told to stop. */
-  function load(clients: number) {
-    const statuses = new Set<number>();
-    const answers: WireAnswer[] = [];
-    let going = true;
-    const running = Array.from({ length: clients }, async () => {
-      while (going) {
-        const key = randomUUID();
-        answers.push(
-          await retried(async () => {
-            const answer = await rig.post(ORDER, { key, headers: WAIT });
-            statuses.add(answer.status);
-            return answer;
-          }),
-        );
-      }
-    });
-    return {
-      statuses,
-      answers,
-      stop: async (): Promise<readonly string[]> => {
-        going = false;
-        await Promise.all(running);
-        return answers.map(({ json }) => String(json['orderId']));
-      },
-    };
-  }
-
   for (const name of ['orders', 'payment', 'inventory'] as const) {
     it(`F11 loses and doubles nothing when the ${name} database stops at once, under load`, async () => {
-      const clients = load(8);
+      const clients = load(rig, 8);
       await until(() => clients.answers.length > 8);
       await rig.databases[name].end(IMMEDIATE);
       await rig.databases[name].start();

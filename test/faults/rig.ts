@@ -60,15 +60,10 @@ export interface Rig {
   readonly readiness: () => Promise<number>;
   /** Base address of the API behind its proxy, which clients use. */
   readonly apiUrl: string;
-  /**
-   * One more process of a role, not started yet. `PORT` is a free one.
-   *
-   * @param within a command that runs the one that follows it, and becomes it.
-   */
+  /** One more process of a role, not started yet. `PORT` is a free one. */
   readonly another: (
     role: RoleName,
-    env?: Environment,
-    within?: readonly string[],
+    options?: ProcessOptions,
   ) => Promise<Program & { readonly url: string }>;
   /** The environment of a role. */
   readonly environment: (role: RoleName) => Environment;
@@ -76,6 +71,14 @@ export interface Rig {
   /** Ends all faults: every link, fault endpoint, server and role is as it was at first. */
   readonly heal: () => Promise<void>;
   readonly stop: () => Promise<void>;
+}
+
+export interface ProcessOptions {
+  readonly env?: Environment;
+  /** A command that runs the one that follows it, and becomes it. */
+  readonly within?: readonly string[];
+  /** The folder of another build. */
+  readonly root?: string;
 }
 
 export interface RigOptions {
@@ -87,10 +90,10 @@ export interface RigOptions {
   };
 }
 
-/** Out of patience after seconds, not minutes, and reconciling each second. */
-const IMPATIENT: Environment = {
+/** Impatient but for its steps, which on a loaded machine must outlast what a test does in between. */
+const SETTINGS: Environment = {
   STEP_TIMEOUT_MS: '1000',
-  STEP_DEADLINE_MS: '8000',
+  STEP_DEADLINE_MS: '60000',
   ATTENTION_AFTER_SECONDS: '5',
   RECONCILE_INTERVAL_SECONDS: '1',
   WAIT_SECONDS: '10',
@@ -188,7 +191,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   const environment = (role: RoleName): Environment => ({
     HOME: folder,
     PATH: process.env['PATH'] ?? '',
-    ...IMPATIENT,
+    ...SETTINGS,
     ...options.env,
     ...environments[role],
   });
@@ -202,11 +205,11 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     name: string,
     env: Environment,
     url: string,
-    within: readonly string[] = [],
+    { within = [], root = ROOT }: ProcessOptions = {},
   ): Program =>
     createProgram({
       command: [...within, process.execPath],
-      args: [join(ROOT, SCRIPTS[role])],
+      args: [join(root, SCRIPTS[role])],
       env,
       logFile: join(folder, `${name}.log`),
       ready: role === 'worker' ? (output) => output.includes('worker is running') : answersAt(url),
@@ -243,11 +246,12 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     send: (path, sendOptions) => send(apiUrl, path, sendOptions),
     get: (path, token) => get(apiUrl, path, token),
     readiness: async () => (await fetch(`${urlOf('api')}/readyz`)).status,
-    another: async (role, env = {}, within = []) => {
+    another: async (role, processOptions = {}) => {
       const port = String(await freePort());
       const url = `http://127.0.0.1:${port}`;
       const name = `${role}-${more.length + 2}`;
-      const one = program(role, name, { ...environment(role), PORT: port, ...env }, url, within);
+      const env = { ...environment(role), PORT: port, ...processOptions.env };
+      const one = program(role, name, env, url, processOptions);
       more.push(one);
       return { ...one, url };
     },

@@ -38,8 +38,8 @@ describe('faults: a service takes a call and answers wrongly, or a call comes mo
     const queue = { TASK_QUEUE: 'spoiled' };
     const urls = { PAYMENT_URL: payment.url, INVENTORY_URL: inventory.url };
     [api, worker] = await Promise.all([
-      rig.another('api', queue),
-      rig.another('worker', { ...queue, ...urls }),
+      rig.another('api', { env: queue }),
+      rig.another('worker', { env: { ...queue, ...urls } }),
     ]);
     await Promise.all([api.start(), worker.start()]);
   });
