@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { ended, held } from '../support/money.js';
-import { resetToStart } from '../support/reset.js';
+import { resetTo, resetToStart } from '../support/reset.js';
 import { impatientStack } from '../support/stack.js';
 import type { RunningStack, WireAnswer } from '../support/stack.js';
 import { until } from '../support/until.js';
@@ -124,6 +124,39 @@ describe('promise: nothing stays half done', () => {
     assert.equal(await ended(stack, String(confirmed.json['orderId'])), 'confirmed');
     assert.equal(await ended(stack, String(sold.json['orderId'])), 'cancelled');
   });
+
+  for (const moment of ['before', 'after'] as const) {
+    it(`refunds once when an order is reset to each of its events, ${moment} its refund`, async () => {
+      const isBefore = moment === 'before';
+      const [fault, other] = isBefore ? ['error-before', 503] : ['drop-after', undefined];
+      await stack.payment.faults([{ operation: 'refund', fault, ...(other && { status: other }) }]);
+      const body = { ...ORDER, items: [{ sku: 'SOLD-OUT', quantity: 1 }] };
+      const key = randomUUID();
+      const accepted = await stack.post(body, { key, headers: ASYNC });
+      const orderId = String(accepted.json['orderId']);
+      await until(async () =>
+        (await stack.payment.calls(orderId)).some(
+          ({ operation, status }) => operation === 'refund' && (!isBefore || status === 503),
+        ),
+      );
+      const { workflowId } = workflowOf(accepted);
+
+      // Newest first: each reset makes a run that has gone through fewer of the events.
+      let left = Number.POSITIVE_INFINITY;
+      while (left > 0) {
+        await resetTo(stack.temporal, workflowId, (points) => {
+          left = Math.min(left, points.length) - 1;
+          return points[left];
+        });
+      }
+      await stack.payment.faults([]);
+
+      assert.equal(await ended(stack, orderId), 'cancelled');
+      assert.deepEqual(await stack.payment.kinds(orderId), ['charge', 'refund']);
+      assert.deepEqual(await held(stack, orderId), NOTHING);
+      assert.equal((await stack.post(body, { key })).json['type'], '/problems/out-of-stock');
+    });
+  }
 
   it('ends an order in one way when it is terminated while its confirming commit is held', async () => {
     const { accepted, orderId, key, service } = await orderHeldAt('reserve');
