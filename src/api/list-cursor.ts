@@ -1,19 +1,17 @@
 import type { ListPosition } from '../store/order-lists.js';
-import { isOrderId } from './order-id.js';
 
 /**
  * A cursor holds where the next page begins and nothing else: it is opaque by agreement, not secret, and
- * opens nothing, since the tenant comes from the token and the filters from the request.
+ * opens nothing, since the tenant comes from the token and the filters from the request. Written out, so that
+ * a schema can say what it is: 16 digits of microseconds last until the year 2286.
  */
-export function writeCursor({ createdAtUs, orderId }: ListPosition): string {
-  return Buffer.from(`${createdAtUs}.${orderId}`).toString('base64url');
-}
+export const CURSOR_PATTERN = '^[1-9][0-9]{0,15}\\.ORD-[0-9a-f]{32}$';
 
-/** @returns undefined for whatever is not written by `writeCursor`. */
-export function readCursor(cursor: string): ListPosition | undefined {
-  const [microseconds = '', orderId = ''] = Buffer.from(cursor, 'base64url').toString().split('.');
-  if (!/^[1-9][0-9]{0,15}$/.test(microseconds) || !isOrderId(orderId)) return undefined;
-  const position = { createdAtUs: BigInt(microseconds), orderId };
-  // Node reads base64url leniently: one position has one cursor.
-  return writeCursor(position) === cursor ? position : undefined;
+export const writeCursor = ({ createdAtUs, orderId }: ListPosition): string =>
+  `${createdAtUs}.${orderId}`;
+
+/** @param cursor of that pattern. */
+export function readCursor(cursor: string): ListPosition {
+  const [microseconds = '', orderId = ''] = cursor.split('.');
+  return { createdAtUs: BigInt(microseconds), orderId };
 }

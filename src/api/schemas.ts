@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Static, TStringOptions } from 'typebox';
 import { ORDER_STATUSES } from '../domain/order.js';
 import type { OrderStatus } from '../domain/order.js';
+import { CURSOR_PATTERN } from './list-cursor.js';
 
 /** An unknown member is refused, never dropped: it may be the one that matters to its sender. */
 const closed = { additionalProperties: false };
@@ -72,8 +73,7 @@ export const ListQuery = Type.Object(
     userId: Type.Optional(shortText('Who ordered.')),
     cursor: Type.Optional(
       Type.String({
-        minLength: 1,
-        maxLength: 128,
+        pattern: CURSOR_PATTERN,
         description: 'nextCursor of the page before, with the same filters.',
       }),
     ),

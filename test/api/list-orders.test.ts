@@ -116,7 +116,7 @@ describe('GET /orders', () => {
   });
 
   it('refuses what it does not know: parameters, values, repeats, cursors of its own making', async () => {
-    const cursor = Buffer.from(`1767225600000001.${mintOrderId()}`).toString('base64url');
+    const cursor = `1767225600000001.${mintOrderId()}`;
     const queries = [
       'x=1',
       'status=done',
@@ -129,11 +129,11 @@ describe('GET /orders', () => {
       'cursor=',
       'cursor=abc',
       `cursor=${cursor}%20`,
-      `cursor=${cursor}=`,
+      `cursor=${cursor}%0A`,
       `cursor=${cursor.slice(0, -1)}`,
       `cursor=${cursor}&cursor=${cursor}`,
-      `cursor=${Buffer.from(`9999999999999999999.${mintOrderId()}`).toString('base64url')}`,
-      `cursor=${Buffer.from(`-1.${mintOrderId()}`).toString('base64url')}`,
+      `cursor=9999999999999999999.${mintOrderId()}`,
+      `cursor=-1.${mintOrderId()}`,
       'limit=0',
       'limit=101',
       'limit=-1',

@@ -58,8 +58,10 @@ export function conformanceTo(document: OpenAPIV3_1.Document): Conformance {
       ...['paths', template, verb, 'responses', String(status), 'content', type, 'schema'],
     );
     assert.ok(validate, `${said}: ${type}, which the document does not have`);
-    const valid = validate(type.endsWith('json') ? JSON.parse(body) : body);
-    assert.ok(valid, `${said}: ${ajv.errorsText(validate.errors)}`);
+    const values = type === 'text/event-stream' ? eventsOf(body) : [JSON.parse(body) as unknown];
+    for (const value of values) {
+      assert.ok(validate(value), `${said}: ${ajv.errorsText(validate.errors)}`);
+    }
   };
 }
 
@@ -70,6 +72,15 @@ function templateOf({ paths = {} }: OpenAPIV3_1.Document, path: string): string 
     const pattern = template.replaceAll(/\{\w+\}/g, '[^/]+');
     return new RegExp(`^${pattern}$`).test(path);
   });
+}
+
+/** The schema of a stream is that of each event; what has no data is none. */
+function eventsOf(stream: string): readonly object[] {
+  return stream
+    .split('\n\n')
+    .map((event) => [...event.matchAll(/^(\w+): ?(.*)$/gm)].map(([, name, value]) => [name, value]))
+    .map((fields) => Object.fromEntries(fields) as object)
+    .filter((event) => 'data' in event);
 }
 
 /** Clients must bear new members; here one that the document lacks is an error. */

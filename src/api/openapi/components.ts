@@ -85,6 +85,10 @@ export const ANSWER_SCHEMAS = {
     orders: Type.Array(order),
     nextCursor: orNull(Type.String({ description: 'For the next page; null on the last one.' })),
   }),
+  OrderEvent: Type.Object({
+    id: Type.Optional(Type.String({ description: 'To be sent back as Last-Event-ID.' })),
+    data: Type.String({ contentMediaType: 'application/json', description: 'An Order.' }),
+  }),
   Health: Type.Object({ status: oneOf(['alive'], 'The process answers.') }),
   Readiness: Type.Object({
     status: oneOf(['ready', 'not-ready'], 'Whether all checks are met.'),

@@ -1,6 +1,14 @@
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { REQUEST_HEADERS } from './components.js';
-import { answer, emptyAnswer, orderAnswer, problems, textAnswer } from './responses.js';
+import {
+  LINKS_OF_LIST,
+  LINKS_OF_ORDER,
+  answer,
+  emptyAnswer,
+  eventAnswer,
+  orderAnswer,
+  problems,
+} from './responses.js';
 import type { Responses } from './responses.js';
 
 /** What the document says of a route beyond the schemas that the route itself is checked by. */
@@ -96,7 +104,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       'A client’s own orders. An operator sees those of all tenants, and only with `status=needs_attention`. The list is read from the rows alone: an open order may be further than it shows.',
     security: ['bearer', 'operator'],
     responses: {
-      200: answer('A page of orders.', 'OrderList', [NO_STORE]),
+      200: answer('A page of orders.', 'OrderList', [NO_STORE], LINKS_OF_LIST),
       ...problems([...OF_AN_ORDER, 'forbidden']),
     },
   },
@@ -109,7 +117,12 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       'A client’s own order; any order for an operator. `orderId` is `ORD-` and 32 hex digits; any other text is an unknown order.',
     security: ['bearer', 'operator'],
     responses: {
-      200: answer('The order, each of its steps and each undo.', 'Order', [NO_STORE]),
+      200: answer(
+        'The order, each of its steps and each undo.',
+        'Order',
+        [NO_STORE],
+        LINKS_OF_ORDER,
+      ),
       ...problems([...OF_AN_ORDER, 'not-found']),
     },
   },
@@ -123,7 +136,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     security: ['bearer', 'operator'],
     headers: [REQUEST_HEADERS.LastEventId],
     responses: {
-      200: textAnswer('The order, again with each change.', 'text/event-stream', [NO_STORE]),
+      200: eventAnswer('The order, again with each change.', [NO_STORE]),
       204: emptyAnswer('The final state was had before: do not come back.', [NO_STORE]),
       ...problems([...OF_AN_ORDER, 'not-found', 'overloaded']),
     },

@@ -11,30 +11,36 @@ export type Responses = Readonly<Record<string, Response>>;
 export type Header = HeaderName | `${HeaderName}?`;
 
 /** What can be done next with an order that an answer names. */
-const ORDER_LINKS: Record<string, OpenAPIV3_1.LinkObject> = Object.fromEntries(
-  ['readOrder', 'cancelOrder'].map((operationId) => [
-    operationId,
-    { operationId, parameters: { orderId: '$response.body#/orderId' } },
-  ]),
-);
+const linksTo = (
+  operationIds: readonly string[],
+  orderId: string,
+): Record<string, OpenAPIV3_1.LinkObject> =>
+  Object.fromEntries(
+    operationIds.map((operationId) => [operationId, { operationId, parameters: { orderId } }]),
+  );
+
+const ORDER_LINKS = linksTo(['readOrder', 'watchOrder', 'cancelOrder'], '$response.body#/orderId');
+
+const NEXT = ['watchOrder', 'cancelOrder', 'retryUndo', 'resolveUndo'];
+export const LINKS_OF_ORDER = linksTo(NEXT, '$response.body#/orderId');
+export const LINKS_OF_LIST = linksTo(['readOrder', ...NEXT], '$response.body#/orders/0/orderId');
 
 /** An answer in JSON. */
 export function answer(
   description: string,
   schema: AnswerName,
   headers: readonly Header[] = [],
+  links?: Record<string, OpenAPIV3_1.LinkObject>,
 ): Response {
   const media = { schema: { $ref: `#/components/schemas/${schema}` } };
-  return response(description, headers, { 'application/json': media });
+  const answered = response(description, headers, { 'application/json': media });
+  return links === undefined ? answered : { ...answered, links };
 }
 
-/** An answer in text of another kind. */
-export function textAnswer(
-  description: string,
-  mediaType: string,
-  headers: readonly Header[] = [],
-): Response {
-  return response(description, headers, { [mediaType]: { schema: { type: 'string' } } });
+/** An answer of server-sent events; the schema is that of each. */
+export function eventAnswer(description: string, headers: readonly Header[] = []): Response {
+  const media = { schema: { $ref: '#/components/schemas/OrderEvent' } };
+  return response(description, headers, { 'text/event-stream': media });
 }
 
 /** An answer without a body. */
