@@ -53,6 +53,11 @@ export default tseslint.config(
     'domain/ is pure and imports nothing of ours.',
   ),
   mayNotImport(
+    ['src/desk/**'],
+    ['api', 'workflows', 'activities', 'store', 'services', 'embedded', 'postgres', 'http'],
+    'The order desk runs in a browser: it knows the API over HTTP, and of our code what is pure.',
+  ),
+  mayNotImport(
     ['src/services/**'],
     ['api', 'workflows', 'activities', 'store', 'domain', 'embedded'],
     'services/ stands for other teams: only HTTP crosses that line.',

@@ -195,7 +195,7 @@ function listFiles(): readonly string[] {
 
 function within(...folders: string[]): readonly string[] {
   return files.filter(
-    (file) => /\.[jt]s$/.test(file) && folders.some((folder) => file.startsWith(folder)),
+    (file) => /\.[jt]sx?$/.test(file) && folders.some((folder) => file.startsWith(folder)),
   );
 }
 

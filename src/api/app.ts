@@ -13,6 +13,8 @@ import { createOrderLists } from '../store/order-lists.js';
 import { createOrderStore } from '../store/orders.js';
 import type { OutcomeFeed } from '../store/outcome-feed.js';
 import { createAuthentication } from './auth.js';
+import { addDeskServiceRoutes } from './desk-services.js';
+import { addDeskRoutes } from './desk.js';
 import { addHealthRoutes } from './health.js';
 import { createClaims } from './idempotency/claims.js';
 import { createEntry } from './idempotency/enter.js';
@@ -43,6 +45,11 @@ export type ApiConfig = Pick<
   | 'stepDeadlineMs'
   | 'attentionAfterSeconds'
   | 'idempotencyTtlSeconds'
+  | 'faults'
+  | 'paymentUrl'
+  | 'paymentToken'
+  | 'inventoryUrl'
+  | 'inventoryToken'
 >;
 
 export interface ApiDependencies {
@@ -110,6 +117,8 @@ export function buildApp(dependencies: ApiDependencies): HttpApp {
     });
     addOrderListRoutes(app, { authentication, lists: createOrderLists(pool), documents });
     addOrderActionRoutes(app, { authentication, client, openOrders, healer });
+    addDeskRoutes(app);
+    if (config.faults) addDeskServiceRoutes(app, { authentication, readOrder, config });
   };
   return createHttpApp(logger, documented(addRoutes), { trustProxy: config.trustProxy });
 }

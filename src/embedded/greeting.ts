@@ -20,6 +20,7 @@ export function greeting(settings: StackSettings, addresses: Addresses): readonl
   const { dataDir, config } = settings;
   const token = config.apiKeys[0]?.token ?? '';
   const rows: readonly (readonly [string, string | undefined])[] = [
+    ['Order desk', `${addresses.api}/`],
     ['API', addresses.api],
     ['Payment', addresses.payment],
     ['Inventory', addresses.inventory],

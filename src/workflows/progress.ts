@@ -6,6 +6,7 @@ import {
 } from '@temporalio/workflow';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { stepKeys } from '../domain/keys.js';
+import { moneyAtStake } from '../domain/money-at-stake.js';
 import { STEP_NAMES } from '../domain/order.js';
 import type { Order, OrderStatus, StepName, StepRecord } from '../domain/order.js';
 import { ORDER_PROGRESS, ORDER_STATUS_ATTRIBUTE } from '../domain/place-order.js';
@@ -66,32 +67,7 @@ function details(order: Order, status: OrderStatus, steps: readonly StepRecord[]
   const payment = steps.find(({ name }) => name === 'payment');
   return [
     `**${status}** · order \`${order.orderId}\``,
-    ...(payment === undefined ? [] : [`Money: ${money(amount, payment)}`]),
+    ...(payment === undefined ? [] : [`Money: ${moneyAtStake(amount, payment)}`]),
     lines.join('\n'),
   ].join('\n\n');
-}
-
-function money(amount: string, { state, compensationState }: StepRecord): string {
-  switch (compensationState) {
-    case 'done':
-      return `nothing is held; a charge of ${amount} was returned or barred`;
-    case 'resolved':
-      return `a person has settled ${amount}`;
-    case 'stuck':
-      return `**${amount} may be held and can not be returned without a person**`;
-    case 'pending':
-    case 'running':
-      return `${amount} may be held and is being returned`;
-    case 'none':
-  }
-  switch (state) {
-    case 'done':
-      return `${amount} charged`;
-    case 'running':
-    case 'unknown':
-      return `${amount} may be charged`;
-    case 'pending':
-    case 'refused':
-      return 'nothing is held';
-  }
 }

@@ -136,6 +136,11 @@ function configFor(taskQueue: string, change: Partial<ApiConfig> = {}): ApiConfi
     stepDeadlineMs: 300,
     attentionAfterSeconds: 900,
     idempotencyTtlSeconds: 86_400,
+    faults: false,
+    paymentUrl: 'http://127.0.0.1:1',
+    paymentToken: undefined,
+    inventoryUrl: 'http://127.0.0.1:1',
+    inventoryToken: undefined,
     ...change,
   };
 }

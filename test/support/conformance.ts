@@ -29,7 +29,8 @@ export function conformanceTo(document: OpenAPIV3_1.Document): Conformance {
   return ({ method, path, status, header, body }) => {
     const said = `${method} ${path} answered ${status} ${body.slice(0, 300)}`;
     const [bare = ''] = path.split('?');
-    if (bare.startsWith('/docs')) return;
+    // Pages, and what is for them alone.
+    if (bare === '/' || /^\/(?:docs|desk)(?:\/|$)/.test(bare)) return;
     const template = templateOf(document, bare);
     const verb = method.toLowerCase();
     if (template === undefined) {
