@@ -126,6 +126,23 @@ const stepKeys = (orderId: string): ReturnType<typeof keysOf> =>
         replace: `      await attempt(step);
       registerUndo(step);`,
       },
+      {
+        file: 'src/workflows/place-order.ts',
+        find: 'const undoesAll = !isRefused && patched(UNDO_EVERY_STEP);',
+        replace: 'const undoesAll = false as boolean;',
+      },
+    ],
+  },
+  {
+    name: 'undo only what this run came to',
+    mistake: 'a workflow task that is lost has done nothing',
+    faults: 'kill:worker|pause:worker',
+    edits: [
+      {
+        file: 'src/workflows/place-order.ts',
+        find: 'const undoesAll = !isRefused && patched(UNDO_EVERY_STEP);',
+        replace: 'const undoesAll = false as boolean;',
+      },
     ],
   },
   {
@@ -287,6 +304,11 @@ const stepKeys = (orderId: string): ReturnType<typeof keysOf> =>
         file: 'src/workflows/place-order.ts',
         find: `if (refused) saga.forget(step.name);`,
         replace: `saga.forget(step.name);`,
+      },
+      {
+        file: 'src/workflows/place-order.ts',
+        find: `const isRefused = REFUSALS.has(failureType(error));`,
+        replace: `const isRefused = true as boolean;`,
       },
     ],
   },

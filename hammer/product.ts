@@ -44,7 +44,7 @@ export const SETTINGS = {
   STEP_TIMEOUT_MS: '1000',
   STEP_DEADLINE_MS: '6000',
   ATTENTION_AFTER_SECONDS: '5',
-  RECONCILE_INTERVAL_SECONDS: '2',
+  RECONCILE_INTERVAL_SECONDS: '3',
   PURGE_INTERVAL_SECONDS: '2',
   // Shorter than the run: replays after a purge are answered from Temporal's memory.
   IDEMPOTENCY_TTL_SECONDS: '45',
