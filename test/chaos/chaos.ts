@@ -52,7 +52,7 @@ export async function runChaos(
   { orders, seed, inFlight, say }: ChaosOptions,
 ): Promise<ChaosReport> {
   const random = createRandom(seed);
-  const run = `chaos-${seed}-${Date.now()}`;
+  const run = `chaos-${inLetters(seed)}-${inLetters(Date.now())}`;
   const sku = run.toUpperCase();
   await putStock(stack, sku);
   const counts: Record<string, number> = {};
@@ -87,6 +87,10 @@ export async function runChaos(
   violations.push(...(await checkStock(stack, sku, placed)));
   return { violations, counts, slowestMs: Math.max(...times) };
 }
+
+/** `a` for 0: a key with enough digits may pass for a card number, and be refused. */
+const inLetters = (number: number): string =>
+  String(number).replaceAll(/\d/g, (digit) => 'abcdefghij'.charAt(Number(digit)));
 
 /** One order's life: placed, harmed, asked for until it has ended, and harmed once more. */
 async function live(stack: RunningStack, plan: PlannedOrder, count: (what: string) => void) {

@@ -31,7 +31,11 @@ export const asFinal = ({ status, text, headers }: WireAnswer): FinalAnswer => (
   contentType: headers.get('content-type'),
 });
 
-/** Places an order without waiting for its end. Repeats it as a client should that gets no word, or 503. */
+/**
+ * Places an order without waiting for its end. Repeats it as a client should that gets no word, or 503.
+ *
+ * @throws Error where the request itself is refused: no repetition would help.
+ */
 export async function place(stack: RunningStack, { key, body }: PlannedOrder): Promise<OrderNames> {
   for (;;) {
     const headers = { prefer: 'respond-async' };
@@ -40,6 +44,7 @@ export async function place(stack: RunningStack, { key, body }: PlannedOrder): P
       const { orderId, sagaId } = answer.json;
       return { orderId: String(orderId), sagaId: String(sagaId) };
     }
+    if (answer?.status === 400) throw new Error(`${key} is refused: ${answer.text}`);
     await sleep(RETRY_MS);
   }
 }

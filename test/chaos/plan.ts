@@ -38,7 +38,7 @@ const HARM_WINDOWS_MS = [200, 1_000, 2_000, 8_000];
 export function planOrder(random: Random, index: number, run: string, sku: string): PlannedOrder {
   const fate = random.integer(1, 100);
   return {
-    key: `${run}-${index}`,
+    key: `${run}-order-${index}`,
     body: {
       userId: 'chaos',
       amount: 1_000 + index,
