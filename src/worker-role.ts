@@ -36,7 +36,10 @@ const CONNECT_RETRY_MS = 2_000;
 export interface WorkerRole {
   /** Runs until `stop`; waits for a Temporal that is not there yet. */
   readonly run: () => Promise<void>;
-  /** On the worker's own connection, which hands a workflow started by it to this worker at once. Undefined until there is one. */
+  /**
+   * On the worker's own connection, which hands a workflow started by it to this worker at once. Undefined until
+   * there is one.
+   */
   readonly eagerClient: () => Client | undefined;
   /** Ends polling, lets running attempts end, then closes everything. */
   readonly stop: () => Promise<void>;

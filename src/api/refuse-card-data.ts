@@ -15,7 +15,7 @@ export function refuseCardData(
   keyOf: (request: FastifyRequest) => string = () => '',
   mayHold: (path: string) => boolean = () => false,
 ) {
-  // eslint-disable-next-line @typescript-eslint/require-await -- a promise, so that a refusal goes the way of every error
+  // eslint-disable-next-line @typescript-eslint/require-await -- so a refusal goes the way of errors
   return async (request: FastifyRequest): Promise<void> => {
     if (holdsCardNumber(keyOf(request)) || holdsCardData(request.body, mayHold))
       throw new Problem(API_PROBLEMS['card-data-refused']);

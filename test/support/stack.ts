@@ -60,7 +60,7 @@ let shared: Promise<RunningStack> | undefined;
 let impatient: Promise<RunningStack> | undefined;
 const stacks = new Set<RunningStack>();
 
-/** The stack of `npm start`, API and worker in one, with two more tenants; shared by all tests that do no harm to it. */
+/** The stack of `npm start`, API and worker in one, with two more tenants, for all tests that do no harm to it. */
 export function sharedStack(): Promise<RunningStack> {
   shared ??= startStack({
     API_KEYS: 'demo:demo-token,other:other-token,hostile:hostile-token',
