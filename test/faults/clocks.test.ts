@@ -67,7 +67,7 @@ describe('faults: a clock jumps', () => {
       await assertBoughtOnce(rig, String(fresh.json['orderId']));
       await until(async () => (await rig.readiness()) === 200);
     }
-  }).timeout(120_000);
+  }).timeout(240_000);
 
   it('F24 purges finished keys alone when the clock of Postgres goes a day ahead, and drives orders on when it is back', async () => {
     const clock = await createClock(rig.folder, 'postgres');
@@ -97,5 +97,5 @@ describe('faults: a clock jumps', () => {
       assert.equal(status, 'cancelled');
       await assertHolds(rig, id, status);
     }
-  }).timeout(120_000);
+  }).timeout(240_000);
 });

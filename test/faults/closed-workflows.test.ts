@@ -48,7 +48,7 @@ describe('faults: a workflow ends before its order, or goes on for very long', (
     assert.deepEqual(await held(rig, orderId), NOTHING);
     const answer = await rig.post(ORDER, { key });
     assert.deepEqual([answer.status, answer.json['type']], [422, '/problems/order-cancelled']);
-  }).timeout(60_000);
+  }).timeout(240_000);
 
   it('F57 keeps a history short through a hundred attempts of an undo', async () => {
     const failures = 100;
@@ -79,7 +79,7 @@ describe('faults: a workflow ends before its order, or goes on for very long', (
     } finally {
       await worker.stop();
     }
-  }).timeout(120_000);
+  }).timeout(240_000);
 
   /** The input and memo that the API would have started the workflow of a claim with. */
   async function startOf(key: string, orderId: string) {

@@ -45,7 +45,7 @@ describe('faults: a deploy in the middle of orders', () => {
       assert.equal(await ended(rig, orderId), 'confirmed');
       await assertBoughtOnce(rig, orderId);
     }
-  }).timeout(120_000);
+  }).timeout(240_000);
 
   it('F49 ends an order on a new build that began on the old one, whose workflow has changed', async () => {
     await rig.roles.worker.stop();
@@ -64,7 +64,7 @@ describe('faults: a deploy in the middle of orders', () => {
     // The step that began on the old build has no pause, the one after it has.
     assert.equal(timers, 1);
     await next.stop();
-  }).timeout(120_000);
+  }).timeout(240_000);
 
   it('F50 leaves an order of a new build to that build while an old one polls the same queue', async () => {
     await rig.roles.worker.stop();
@@ -84,7 +84,7 @@ describe('faults: a deploy in the middle of orders', () => {
     const { events } = await rig.temporal.workflow.getHandle(workflowId).fetchHistory();
     assert.equal(events?.filter((event) => event.workflowTaskFailedEventAttributes).length, 0);
     await Promise.all([old.stop(), next.stop()]);
-  }).timeout(120_000);
+  }).timeout(240_000);
 
   it('F49 fails the replay of a stored history when a workflow is changed without a patch', async () => {
     const history: unknown = JSON.parse(await readFile(HISTORY, 'utf8'));
@@ -96,7 +96,7 @@ describe('faults: a deploy in the middle of orders', () => {
     await replay(patchedBuild);
     const unpatched = await changedBuild(rig, 'unpatched');
     await assert.rejects(() => replay(unpatched), DeterminismViolationError);
-  }).timeout(60_000);
+  }).timeout(240_000);
 
   /** A worker of a build, which it is told by its environment as a deployment would. */
   function builtAs(buildId: string, root?: string): Promise<Program> {

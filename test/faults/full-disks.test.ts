@@ -64,7 +64,7 @@ describe('faults: a disk is full', () => {
     }
     const after = await rig.post(ORDER, { headers: WAIT });
     assert.equal(after.status, 201);
-  }).timeout(120_000);
+  }).timeout(240_000);
 
   it('F22 takes no order that it can not start while the disk of Temporal is full, and recovers', async () => {
     const before = await Promise.all(
@@ -96,5 +96,5 @@ describe('faults: a disk is full', () => {
       await assertBoughtOnce(rig, orderId);
     }
     await until(async () => (await rig.readiness()) === 200);
-  }).timeout(120_000);
+  }).timeout(240_000);
 });

@@ -13,10 +13,22 @@ export interface Load {
   readonly stop: () => Promise<readonly string[]>;
 }
 
+const going = new Set<() => void>();
+
+/** Lets the clients of a test that has failed go, or they would ask for ever. */
+export function endLoads(): void {
+  for (const leave of going) leave();
+}
+
 export function load(rig: Rig, clients: number): Load {
   const statuses = new Set<number>();
   const answers: WireAnswer[] = [];
-  let going = true;
+  let isGoing = true;
+  const leave = (): void => {
+    isGoing = false;
+    going.delete(leave);
+  };
+  going.add(leave);
   const placeOne = async (): Promise<void> => {
     const key = randomUUID();
     const answer = await retried(async () => {
@@ -27,13 +39,13 @@ export function load(rig: Rig, clients: number): Load {
     answers.push(answer);
   };
   const running = Array.from({ length: clients }, async () => {
-    while (going) await placeOne();
+    while (isGoing) await placeOne();
   });
   return {
     statuses,
     answers,
     stop: async () => {
-      going = false;
+      leave();
       await Promise.all(running);
       return answers.map(({ json }) => String(json['orderId']));
     },

@@ -35,7 +35,7 @@ describe('faults: a server stops, or has no room for more', () => {
         assert.equal(await ended(rig, orderId), 'confirmed');
         await assertBoughtOnce(rig, orderId);
       }
-    }).timeout(120_000);
+    }).timeout(240_000);
   }
 
   it('F12 says that it is not ready while Postgres is down, takes nothing, and ends what was open', async () => {
@@ -60,7 +60,7 @@ describe('faults: a server stops, or has no room for more', () => {
     await until(async () => (await rig.readiness()) === 200);
     assert.equal(await ended(rig, orderId), 'confirmed');
     await assertBoughtOnce(rig, orderId);
-  }).timeout(90_000);
+  }).timeout(240_000);
 
   for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
     it(`F13 resumes open orders when Temporal is ended by ${signal} and started again`, async () => {
@@ -90,7 +90,7 @@ describe('faults: a server stops, or has no room for more', () => {
       await assertBoughtOnce(rig, ids[0]!);
       assert.equal(await ended(rig, ids[1]!), 'cancelled');
       assert.deepEqual(await rig.payment.kinds(ids[1]!), ['charge', 'refund']);
-    }).timeout(90_000);
+    }).timeout(240_000);
   }
 
   it('F26 answers 200 clients, all of them, when each statement takes long and connections are few', async () => {
@@ -113,5 +113,5 @@ describe('faults: a server stops, or has no room for more', () => {
       assert.equal(await ended(rig, orderId), 'confirmed');
       await assertBoughtOnce(rig, orderId);
     }
-  }).timeout(120_000);
+  }).timeout(240_000);
 });

@@ -45,7 +45,7 @@ describe('faults: a backup is restored', () => {
       await assertBoughtOnce(rig, orderId);
     }
     await assertSameAnswers([...early, ...late, ...open]);
-  }).timeout(120_000);
+  }).timeout(240_000);
 
   it('restores Temporal with Postgres ahead: what was finished stays, what was open ends once', async () => {
     const atBackup = await heldAtCharge(3);
@@ -72,7 +72,7 @@ describe('faults: a backup is restored', () => {
     await assertHolds(rig, cancelled!.orderId, 'cancelled');
     for (const { orderId } of atBackup) await assertBoughtOnce(rig, orderId);
     await assertSameAnswers([...late, ...open]);
-  }).timeout(120_000);
+  }).timeout(240_000);
 
   it('goes on without anything that Temporal knew: open orders are started again, keys replay', async () => {
     const early = await finished(4);
@@ -93,7 +93,7 @@ describe('faults: a backup is restored', () => {
       await assertBoughtOnce(rig, orderId);
     }
     await assertSameAnswers([...early, ...open]);
-  }).timeout(120_000);
+  }).timeout(240_000);
 
   async function finished(count: number): Promise<Placed[]> {
     return Promise.all(

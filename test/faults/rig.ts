@@ -10,6 +10,7 @@ import { freePort } from '../support/free-port.js';
 import { until } from '../support/until.js';
 import { get, post, probe, send } from '../support/wire.js';
 import type { PostOptions, SendOptions, ServiceProbe, WireAnswer } from '../support/wire.js';
+import { endLoads } from './load.js';
 import { createProgram } from './program.js';
 import type { Program } from './program.js';
 import { databaseServer, FAST, temporalServer } from './servers.js';
@@ -256,6 +257,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
       return { ...one, url };
     },
     heal: async () => {
+      endLoads();
       await toxiproxy.heal();
       await Promise.all([orders, payment, inventory, temporal].map((server) => server.start()));
       for (const role of ROLES) {

@@ -79,7 +79,7 @@ describe('faults: a service takes a call and answers wrongly, or a call comes mo
       assert.deepEqual(await rig.inventory.kinds(orderId!), ['reserve']);
       assert.deepEqual(await rig.payment.kinds(other!), ['charge', 'refund']);
       assert.equal((await rig.payment.calls(orderId!)).length, 3);
-    }).timeout(60_000);
+    }).timeout(240_000);
   }
 
   it('F19 has one effect when a service answers 500 after its commit', async () => {
@@ -96,7 +96,7 @@ describe('faults: a service takes a call and answers wrongly, or a call comes mo
     for (const service of [rig.payment, rig.inventory]) {
       assert.equal((await service.calls(orderId)).length, 3);
     }
-  }).timeout(60_000);
+  }).timeout(240_000);
 
   for (const status of [429, 503]) {
     it(`F20 comes back no sooner than a ${status} asks for`, async () => {
@@ -113,7 +113,7 @@ describe('faults: a service takes a call and answers wrongly, or a call comes mo
       const gaps = at.slice(1).map((time, index) => time - at[index]!);
       assert.equal(gaps.length, 2);
       for (const gap of gaps) assert.ok(gap >= 2_000, `${gap} ms`);
-    }).timeout(60_000);
+    }).timeout(240_000);
   }
 
   it('F35 moves money and goods once when every call is delivered five times at once', async () => {
@@ -133,5 +133,5 @@ describe('faults: a service takes a call and answers wrongly, or a call comes mo
     assert.deepEqual(await rig.inventory.kinds(orderId!), ['reserve']);
     assert.deepEqual(await rig.payment.kinds(other!), ['charge', 'refund']);
     assert.deepEqual(await held(rig, other!), NOTHING);
-  }).timeout(60_000);
+  }).timeout(240_000);
 });
