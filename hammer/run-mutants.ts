@@ -60,7 +60,7 @@ for (const mutant of MUTANTS.filter(({ name }) => name.includes(values.only))) {
   await writeFile(values.verdicts, JSON.stringify(known, null, 2));
 }
 const caught = verdicts.filter(({ isCaught }) => isCaught).length;
-await writeTable(MUTANTS.flatMap(({ name }) => known[name] ?? []));
+await writeTable(known);
 say(`mutants: ${caught} caught, ${verdicts.length - caught} survived`);
 process.exit(caught === verdicts.length ? 0 : 1);
 
@@ -132,14 +132,15 @@ function judge(
   return new Promise((resolve) => hammer.once('exit', resolve));
 }
 
-async function writeTable(all: readonly Verdict[]): Promise<void> {
+async function writeTable(all: Readonly<Record<string, Verdict>>): Promise<void> {
   const text = await readFile(TABLE, 'utf8');
   const [before, rest = ''] = text.split(BEGIN);
   const after = rest.split(END)[1] ?? '';
-  const rows = all.map(
-    ({ mutant, isCaught, by }) =>
-      `| ${mutant.name} | ${mutant.mistake} | ${isCaught ? `caught: ${by}` : 'not caught'} |`,
-  );
+  const rows = MUTANTS.map(({ name, mistake }) => {
+    const verdict = all[name];
+    const caught = verdict?.isCaught === true ? `caught: ${verdict.by}` : 'not caught';
+    return `| ${name} | ${mistake} | ${verdict === undefined ? 'not tried yet' : caught} |`;
+  });
   const table = ['| mutant | the mistake | hammer |', '| --- | --- | --- |', ...rows].join('\n');
   await writeFile(TABLE, `${before ?? ''}${BEGIN}\n\n${table}\n\n${END}${after}`);
   await promisify(execFile)('npx', ['prettier', '--write', TABLE], { cwd: ROOT });
