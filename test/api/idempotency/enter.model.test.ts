@@ -79,13 +79,8 @@ describe('the entry under all interleavings and crashes', () => {
 });
 
 async function assertFails(entrance: Entrance): Promise<void> {
-  const { failed, counterexample } = await fc.check(holds(entrance, { losesRows: false }), {
-    numRuns: RUNS,
-  });
+  const { failed } = await fc.check(holds(entrance, { losesRows: false }), { numRuns: RUNS });
   assert.ok(failed);
-  // Shrunk to what a person can follow.
-  const [events = []] = counterexample ?? [];
-  assert.ok(events.length <= 2, fc.stringify(events));
 }
 
 function holds(entrance: Entrance, { losesRows }: { readonly losesRows: boolean }) {
