@@ -102,8 +102,10 @@ export function createHttpApp(
     if (protocolErrors.isBehindTheLast(request.raw)) return reply.hijack();
     const refusal = refusalOf(request.raw);
     if (refusal !== undefined) throw refusal;
-    // Before a body is read: whatever it holds, there is nothing here.
-    if (request.is404) throw new Problem(PROTOCOL_PROBLEMS['not-found']);
+  });
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
+    // Before a body is read: whatever it holds, there is nothing here. After limits and headers, which hold here too.
+    done(request.is404 ? new Problem(PROTOCOL_PROBLEMS['not-found']) : null);
   });
   limitConnections(app, maxConnections, () => unavailable('overloaded'));
   endConnectionsWhenClosing(app);
