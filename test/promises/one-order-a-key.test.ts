@@ -93,6 +93,50 @@ describe('promise: one order a key', () => {
     assert.equal(started.length, 1);
   });
 
+  it('lets one of two bodies have each key, however they are spelled and sent at once, for each tenant', async () => {
+    const second = await stack.startApi();
+    const keys = Array.from({ length: 8 }, () => randomUUID());
+    const sendOne = async (key: string, token: string, index: number) => {
+      const amount = index % 2 === 0 ? 1_000 : 2_000;
+      const body =
+        index % 3 === 0 ? `{"amount":${amount},\n"\\u0075serId":"u1"}` : { userId: 'u1', amount };
+      const answer = await stack.post(body, {
+        key: index % 5 === 0 ? `"${key}"` : key,
+        token,
+        headers: { prefer: index % 4 < 2 ? 'wait=60' : 'wait=60; x, respond-async' },
+        ...(index % 7 < 3 ? {} : { api: second }),
+      });
+      return { amount, answer };
+    };
+    const owned = keys.flatMap((key) =>
+      ['demo-token', 'other-token'].map((token) => ({ key, token })),
+    );
+
+    const orders = await Promise.all(
+      owned.map(async ({ key, token }) => {
+        const sent = await Promise.all(
+          Array.from({ length: 10 }, (_, index) => sendOne(key, token, index)),
+        );
+        const won = sent.filter(({ answer }) => answer.status === 201);
+        const lost = sent.filter(({ answer }) => answer.status !== 201);
+        const types = new Set(lost.map(({ answer }) => answer.json['type']));
+        assert.deepEqual([won.length, new Set(won.map(({ amount }) => amount)).size], [5, 1]);
+        assert.equal(new Set(won.map(({ answer }) => answer.text)).size, 1);
+        assert.deepEqual([...types], ['/problems/idempotency-key-reused']);
+        return { orderId: String(won[0]?.answer.json['orderId']), amount: won[0]?.amount };
+      }),
+    );
+
+    assert.equal(new Set(orders.map(({ orderId }) => orderId)).size, owned.length);
+    for (const { orderId, amount } of orders) {
+      const ledger = await stack.payment.ledger(orderId);
+      assert.deepEqual(
+        ledger.map((line) => [line.kind, line.amount]),
+        [['charge', amount]],
+      );
+    }
+  }).timeout(90_000);
+
   it('takes a key of another tenant for another order', async () => {
     const key = randomUUID();
     const ours = await stack.post(ORDER, { key });
