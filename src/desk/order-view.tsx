@@ -155,10 +155,13 @@ const isForward = (line: LedgerLine, step: StepRecord): boolean => line.key === 
 
 function Actions({ order, tokens, hasFaults }: Omit<OrderViewProps, 'orderId'> & StepsOrder) {
   const [failure, setFailure] = useState('');
-  const run = async (act: () => Promise<unknown>): Promise<void> => {
+  const [done, setDone] = useState('');
+  const run = async (act: () => Promise<unknown>, said: string): Promise<void> => {
+    setDone('');
     try {
       await act();
       setFailure('');
+      setDone(said);
     } catch (error) {
       setFailure(wordsOf(error));
     }
@@ -170,19 +173,24 @@ function Actions({ order, tokens, hasFaults }: Omit<OrderViewProps, 'orderId'> &
     <>
       <div class="buttons">
         {order.status === 'processing' && (
-          <button type="button" onClick={() => void run(cancel)}>
+          <button type="button" onClick={() => void run(cancel, 'The cancel was taken.')}>
             Cancel the order
           </button>
         )}
         {hasFaults && (
           <button
             type="button"
-            onClick={() => void run(() => healFor(tokens.operator, order.orderId))}
+            onClick={() =>
+              void run(() => healFor(tokens.operator, order.orderId), 'The services are healed.')
+            }
           >
             Release held calls, heal the services
           </button>
         )}
       </div>
+      <p class="quiet" role="status">
+        {done}
+      </p>
       <p class="failure" role="alert">
         {failure}
       </p>

@@ -135,6 +135,7 @@ describe('order desk', function () {
     await sees(page.locator('main'), 'The connection is lost');
     await sees(page.locator('main'), 'Live:');
     await press('Release held calls, heal the services');
+    await sees(page.locator('main'), 'The services are healed.');
     await page.getByLabel('Why, for the auditor').fill('the service is repaired');
     await until(async () => {
       await press('Retry the undo');
