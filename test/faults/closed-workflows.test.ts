@@ -33,7 +33,8 @@ describe('faults: a workflow ends before its order, or goes on for very long', (
       workflowId,
       taskQueue: 'orders',
       ...(await startOf(key, orderId)),
-      workflowExecutionTimeout: '4s',
+      // Long enough for a worker to start and charge, on a machine that is busy as well.
+      workflowExecutionTimeout: '15s',
     });
     await rig.roles.worker.start();
     await until(async () => (await rig.payment.kinds(orderId)).includes('charge'));
