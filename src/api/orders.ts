@@ -67,7 +67,9 @@ export function addOrderRoutes(app: HttpApp, dependencies: OrderRouteDependencie
       let entered = await entry.enter(placing.intent, placing.operation);
       if (entered.kind === 'abandoned') {
         const healed = await driveOn(dependencies, placing, entered.resourceId);
-        if (healed === 'saved') entered = await entry.enter(placing.intent, placing.operation);
+        // An order that has ended is answered by now: here, or by a run of its workflow that went on meanwhile.
+        if (healed === 'saved' || healed === 'ended')
+          entered = await entry.enter(placing.intent, placing.operation);
       }
       return answer(dependencies, placing, entered, reply);
     },

@@ -139,6 +139,8 @@ describe('a claim that lost its way', () => {
     const key = randomUUID();
     const body = { ...A_BODY, paymentMethod: 'pm_declined' };
     const first = await api.post({ key, body });
+    // Closed, which comes after the answer.
+    await api.client.workflow.result(workflowIdOf(key));
     await forgetRows(api, key);
 
     const again = await api.post({ key, body });
@@ -160,6 +162,7 @@ describe('a claim that lost its way', () => {
       const stack = state === 'running' ? idle : api;
       const key = randomUUID();
       await stack.post({ key });
+      if (state === 'closed') await stack.client.workflow.result(workflowIdOf(key));
       await forgetRows(stack, key);
 
       const other = await stack.post({ key, body: OTHER_BODY });
@@ -216,8 +219,10 @@ describe('a claim that lost its way', () => {
       if (ends === 'confirmed') await post();
       const handle = api.client.workflow.getHandle(workflowIdOf(key));
       if (ends === 'undone') await handle.terminate();
+      // The answer comes before the workflow is closed, and a task that is under way can't be reset to.
+      else await handle.result();
       // A reset run that is terminated leaves a confirmed order without a workflow that says so.
-      else await terminateReset(key);
+      if (ends === 'confirmed') await terminateReset(key);
       const first = await post();
       await api.database.pool.query(
         `update claims set expires_at = now() - interval '1 second' where key_digest = $1`,
@@ -261,7 +266,7 @@ describe('a claim that lost its way', () => {
     assert.equal(again.status, 201);
     assert.notEqual(again.json['orderId'], first.json['orderId']);
     assert.equal(again.headers['idempotent-replayed'], undefined);
-  });
+  }).timeout(60_000);
 
   it('whose workflow was terminated is answered as still running', async () => {
     const key = randomUUID();
