@@ -34,7 +34,7 @@ describe('faults: a workflow ends before its order, or goes on for very long', (
       taskQueue: 'orders',
       ...(await startOf(key, orderId)),
       // Long enough for a worker to start and charge, on a machine that is busy as well.
-      workflowExecutionTimeout: '15s',
+      workflowExecutionTimeout: '8s',
     });
     await rig.roles.worker.start();
     await until(async () => (await rig.payment.kinds(orderId)).includes('charge'));
