@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { takeFaultsBack } from '../support/heal.js';
 import { held } from '../support/money.js';
 import type { RunningStack } from '../support/stack.js';
 import { asFinal, isFinalAnswer, place, untilFinal } from './client.js';
@@ -209,7 +210,7 @@ async function keepFailing(stack: RunningStack, random: Random, calm: AbortSigna
     await sleep(FAULT_INTERVAL_MS, undefined, { signal: calm }).catch(() => undefined);
     if (random.chance(0.3)) await releaseAll(stack);
   }
-  await Promise.all([stack.payment.faults([]), stack.inventory.faults([])]);
+  await takeFaultsBack(stack);
   await releaseAll(stack);
 }
 

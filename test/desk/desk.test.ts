@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, Locator, Page } from 'playwright-core';
+import { heal } from '../support/heal.js';
 import { impatientStack } from '../support/stack.js';
 import type { RunningStack } from '../support/stack.js';
 import { until } from '../support/until.js';
@@ -34,8 +35,7 @@ describe('order desk', function () {
   afterEach(async function () {
     if (this.currentTest?.state === 'failed') await picture(`failed-${Date.now()}`);
     await page.context().close();
-    await Promise.all([stack.payment.faults([]), stack.inventory.faults([])]);
-    await Promise.all([stack.payment.release(), stack.inventory.release()]);
+    await heal(stack);
     assert.deepEqual(complaints.splice(0), []);
   });
   after(() => browser.close());

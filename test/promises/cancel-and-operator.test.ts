@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { heal } from '../support/heal.js';
 import { ended, held } from '../support/money.js';
 import { impatientStack } from '../support/stack.js';
 import type { RunningStack } from '../support/stack.js';
@@ -27,10 +28,7 @@ describe('promise: an order can be called off, and a stuck undo ended by a perso
     this.timeout(180_000); // builds, downloads and starts on a fresh machine
     stack = await impatientStack();
   });
-  afterEach(async () => {
-    await Promise.all([stack.payment.faults([]), stack.inventory.faults([])]);
-    await Promise.all([stack.payment.release(), stack.inventory.release()]);
-  });
+  afterEach(() => heal(stack));
 
   for (const operation of ['charge', 'reserve'] as const) {
     it(`cancels an order whose ${operation} is under way, twice as well as once`, async () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { takeFaultsBack } from '../support/heal.js';
 import { ended, held } from '../support/money.js';
 import { impatientStack } from '../support/stack.js';
 import type { RunningStack, WireAnswer } from '../support/stack.js';
@@ -15,9 +16,7 @@ describe('promise: a cancelled workflow is undone or confirmed, never between', 
     this.timeout(180_000); // builds, downloads and starts on a fresh machine
     stack = await impatientStack();
   });
-  afterEach(async () => {
-    await Promise.all([stack.payment.faults([]), stack.inventory.faults([])]);
-  });
+  afterEach(() => takeFaultsBack(stack));
 
   for (const operation of ['charge', 'reserve'] as const) {
     it(`undoes an order that is cancelled while its ${operation} is under way, and bars a late one`, async () => {
@@ -104,7 +103,7 @@ describe('promise: a cancelled workflow is undone or confirmed, never between', 
     );
 
     // The first comes early for certain, and one more too late for certain.
-    await Promise.all([stack.payment.faults([]), stack.inventory.faults([])]);
+    await takeFaultsBack(stack);
     const confirmed = await stack.post(ORDER, { headers: { prefer: 'wait=30' } });
     await cancel(confirmed);
     seen.add(await ended(stack, String(confirmed.json['orderId'])));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { takeFaultsBack } from '../support/heal.js';
 import { ended, held } from '../support/money.js';
 import { impatientStack, startStack } from '../support/stack.js';
 import type { RunningStack, WireAnswer } from '../support/stack.js';
@@ -18,9 +19,7 @@ describe('promise: a process may be killed at any line', () => {
     stack = await startStack({ SPLIT_ROLES: 'off' });
   });
   after(() => stack.stop());
-  afterEach(async () => {
-    await Promise.all([stack.payment.faults([]), stack.inventory.faults([])]);
-  });
+  afterEach(() => takeFaultsBack(stack));
 
   it('charges once when the worker dies while a charge is answered late', async () => {
     await stack.payment.faults([
@@ -150,9 +149,7 @@ describe('promise: what a killed worker has called is undone, whatever comes of 
     this.timeout(180_000);
     stack = await impatientStack();
   });
-  afterEach(async () => {
-    await Promise.all([stack.payment.faults([]), stack.inventory.faults([])]);
-  });
+  afterEach(() => takeFaultsBack(stack));
 
   /** What happens between the death of the worker and the next look at the order. */
   const otherWays = {

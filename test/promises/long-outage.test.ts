@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { heal, takeFaultsBack } from '../support/heal.js';
 import { ended, held } from '../support/money.js';
+import { ask, place } from '../support/placed.js';
+import type { Placed } from '../support/placed.js';
 import { impatientStack } from '../support/stack.js';
-import type { RunningStack, WireAnswer } from '../support/stack.js';
+import type { RunningStack } from '../support/stack.js';
 import { until } from '../support/until.js';
 
 const ORDER = { userId: 'u1', amount: 1_000 };
 const SOLD_OUT = { ...ORDER, items: [{ sku: 'SOLD-OUT', quantity: 1 }] };
-const ASYNC = { prefer: 'respond-async' };
 const NOTHING = { money: 0, reservations: 0 };
 const ALL = { money: 1_000, reservations: 1 };
-
-interface Placed {
-  readonly key: string;
-  readonly body: object;
-  readonly orderId: string;
-  readonly sagaId: string;
-}
 
 describe('promise: workers may be away for longer than every limit', () => {
   let stack: RunningStack;
@@ -25,30 +19,27 @@ describe('promise: workers may be away for longer than every limit', () => {
     this.timeout(180_000); // builds, downloads and starts on a fresh machine
     stack = await impatientStack();
   });
-  afterEach(async () => {
-    await Promise.all([stack.payment.faults([]), stack.inventory.faults([])]);
-    await Promise.all([stack.payment.release(), stack.inventory.release()]);
-  });
+  afterEach(() => heal(stack));
 
   it('ends every order right when the worker is away past the deadlines of steps, undos and clients', async () => {
     await stack.inventory.faults([{ operation: 'reserve', fault: 'hold', times: 2 }]);
-    const atReserve = await place(ORDER);
+    const atReserve = await place(stack, ORDER);
     await until(async () => (await stack.inventory.calls(atReserve.orderId)).length >= 2);
     await stack.payment.faults([
       { operation: 'charge', fault: 'hold', times: 2 },
       { operation: 'refund', fault: 'error-before', status: 503 },
     ]);
-    const atCharge = await place(ORDER);
+    const atCharge = await place(stack, ORDER);
     await until(async () => (await stack.payment.calls(atCharge.orderId)).length >= 2);
-    const atRefund = await place(SOLD_OUT);
+    const atRefund = await place(stack, SOLD_OUT);
     await until(async () => (await stack.payment.calls(atRefund.orderId)).length >= 2);
 
     const worker = await stack.pid('worker');
     process.kill(worker, 'SIGSTOP');
-    const notBegun = await place(ORDER);
-    const told = await ask(notBegun, 'wait=1');
+    const notBegun = await place(stack, ORDER);
+    const told = await ask(stack, notBegun, 'wait=1');
     for (const order of [atReserve, atCharge, atRefund]) await until(() => isOutOfTime(order));
-    await Promise.all([stack.payment.faults([]), stack.inventory.faults([])]);
+    await takeFaultsBack(stack);
     await stack.kill('worker');
 
     const open = [atReserve, atCharge, atRefund, notBegun];
@@ -57,7 +48,7 @@ describe('promise: workers may be away for longer than every limit', () => {
 
     assert.equal(told.status, 202);
     assert.deepEqual(ends, ['cancelled', 'cancelled', 'cancelled', 'confirmed']);
-    const answers = await Promise.all(open.map((order) => ask(order, 'wait=20')));
+    const answers = await Promise.all(open.map((order) => ask(stack, order, 'wait=20')));
     assert.deepEqual(
       answers.map(({ json }) => json['type'] ?? json['status']),
       [
@@ -72,16 +63,6 @@ describe('promise: workers may be away for longer than every limit', () => {
     }
     assert.deepEqual(await held(stack, notBegun.orderId), ALL);
   }).timeout(90_000);
-
-  async function place(body: object): Promise<Placed> {
-    const key = randomUUID();
-    const { json } = await stack.post(body, { key, headers: ASYNC });
-    return { key, body, orderId: String(json['orderId']), sagaId: String(json['sagaId']) };
-  }
-
-  function ask({ key, body }: Placed, prefer: string): Promise<WireAnswer> {
-    return stack.post(body, { key, headers: { prefer } });
-  }
 
   /** Whether all attempts of the step or the undo together have taken too long. */
   async function isOutOfTime({ sagaId }: Placed): Promise<boolean> {

@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { heal } from '../support/heal.js';
 import { held } from '../support/money.js';
+import { ask, place } from '../support/placed.js';
 import { impatientStack } from '../support/stack.js';
 import type { RunningStack, WireAnswer } from '../support/stack.js';
 import { until } from '../support/until.js';
 
 const ORDER = { userId: 'u1', amount: 1_000 };
 const SOLD_OUT = { ...ORDER, items: [{ sku: 'SOLD-OUT', quantity: 1 }] };
-const ASYNC = { prefer: 'respond-async' };
-const WAIT = { prefer: 'wait=30' };
+const WAIT = 'wait=30';
 const NOTHING = { money: 0, reservations: 0 };
 const ALL = { money: 1_000, reservations: 1 };
-
-interface Placed {
-  readonly key: string;
-  readonly body: object;
-  readonly orderId: string;
-}
 
 describe('promise: what Temporal has forgotten still ends', () => {
   let stack: RunningStack;
@@ -25,46 +19,33 @@ describe('promise: what Temporal has forgotten still ends', () => {
     this.timeout(180_000); // builds, downloads and starts on a fresh machine
     stack = await impatientStack();
   });
-  afterEach(async () => {
-    await Promise.all([stack.payment.faults([]), stack.inventory.faults([])]);
-    await Promise.all([stack.payment.release(), stack.inventory.release()]);
-  });
-
-  async function place(body: object): Promise<Placed> {
-    const key = randomUUID();
-    const { json } = await stack.post(body, { key, headers: ASYNC });
-    return { key, body, orderId: String(json['orderId']) };
-  }
-
-  const ask = ({ key, body }: Placed): Promise<WireAnswer> =>
-    stack.post(body, { key, headers: WAIT });
+  afterEach(() => heal(stack));
 
   it('ends every order right, under the same keys, when Temporal loses its data', async () => {
-    const bought = await place(ORDER);
-    const soldOut = await place(SOLD_OUT);
-    const answers = [await ask(bought), await ask(soldOut)];
+    const bought = await place(stack, ORDER);
+    const soldOut = await place(stack, SOLD_OUT);
+    const answers = [await ask(stack, bought, WAIT), await ask(stack, soldOut, WAIT)];
     await stack.payment.faults([
       { operation: 'charge', fault: 'hold', times: 1 },
       { operation: 'refund', fault: 'error-before', status: 503 },
     ]);
-    const atCharge = await place(ORDER);
+    const atCharge = await place(stack, ORDER);
     await until(async () => (await stack.payment.calls(atCharge.orderId)).length > 0);
-    const atRefund = await place(SOLD_OUT);
+    const atRefund = await place(stack, SOLD_OUT);
     await until(async () => (await stack.payment.calls(atRefund.orderId)).length > 1);
     await stack.inventory.faults([{ operation: 'reserve', fault: 'hold' }]);
-    const atReserve = await place(ORDER);
+    const atReserve = await place(stack, ORDER);
     await until(async () => (await stack.inventory.calls(atReserve.orderId)).length > 0);
 
     await stack.loseTemporal();
-    await Promise.all([stack.payment.faults([]), stack.inventory.faults([])]);
-    await Promise.all([stack.payment.release(), stack.inventory.release()]);
+    await heal(stack);
 
     // With no request of their clients: the reconciler's Schedule is lost as well, and comes again.
     const open = [atCharge, atReserve, atRefund];
     for (const { orderId } of open) await until(() => hasEnded(orderId));
-    const again = [await ask(bought), await ask(soldOut)];
+    const again = [await ask(stack, bought, WAIT), await ask(stack, soldOut, WAIT)];
     assert.deepEqual(again.map(bytesOf), answers.map(bytesOf));
-    const ends = await Promise.all(open.map(ask));
+    const ends = await Promise.all(open.map((order) => ask(stack, order, WAIT)));
     assert.deepEqual(
       ends.map(({ status }) => status),
       [201, 201, 422],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { heal } from '../support/heal.js';
 import { ended, held } from '../support/money.js';
 import { impatientStack } from '../support/stack.js';
 import type { RunningStack, WireAnswer } from '../support/stack.js';
@@ -21,10 +22,7 @@ describe('promise: a key lives for its time, and an unfinished order for ever', 
     stack = await impatientStack();
     api = await stack.startApi({ IDEMPOTENCY_TTL_SECONDS: '1' });
   });
-  afterEach(async () => {
-    await Promise.all([stack.payment.faults([]), stack.inventory.faults([])]);
-    await Promise.all([stack.payment.release(), stack.inventory.release()]);
-  });
+  afterEach(() => heal(stack));
 
   const post = (body: object, key: string, headers: Record<string, string> = WAIT) =>
     stack.post(body, { key, headers, api });

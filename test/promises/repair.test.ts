@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { heal } from '../support/heal.js';
 import { ended, held } from '../support/money.js';
 import { resetTo, resetToStart } from '../support/reset.js';
 import { impatientStack } from '../support/stack.js';
@@ -18,10 +19,7 @@ describe('promise: nothing stays half done', () => {
     this.timeout(180_000); // builds, downloads and starts on a fresh machine
     stack = await impatientStack();
   });
-  afterEach(async () => {
-    await Promise.all([stack.payment.faults([]), stack.inventory.faults([])]);
-    await Promise.all([stack.payment.release(), stack.inventory.release()]);
-  });
+  afterEach(() => heal(stack));
 
   /** An order whose step is held: its workflow is in the middle of it. */
   async function orderHeldAt(operation: 'charge' | 'reserve', key = randomUUID()) {
