@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Operation, ServiceFault } from './downstream.js';
+import type { Operation, SeenCall, ServiceFault } from './downstream.js';
 import type { Battlefield } from './nemesis.js';
 import { readOrder } from './operator.js';
 import type { LinkName, Role } from './product.js';
@@ -20,6 +20,9 @@ const CALL_PATIENCE_MS = 8_000;
 
 /** 30 s for an order to give a step up: its deadline, and the outages of its worker meanwhile. */
 const GIVE_UP_PATIENCE_MS = 30_000;
+
+/** 2 s for calls that are let go to take effect, or to be refused. */
+const SIGHT_PATIENCE_MS = 2_000;
 
 type Service = 'payment' | 'inventory';
 
@@ -158,28 +161,43 @@ function poison(service: Service, operation: Operation): PlannedFault {
 
 /** Every attempt of one order's step hangs until the order has given it up and undone it; then all of them arrive. */
 function lateStep(service: Service, operation: 'charge' | 'reserve'): PlannedFault {
-  return giveUp(`late:${operation}`, service, { operation, fault: 'hold' });
+  const isRefused = ({ effect, status }: SeenCall): boolean => !effect && status === 409;
+  return giveUp(`late:${operation}`, service, { operation, fault: 'hold' }, isRefused);
 }
 
 /** Every attempt takes effect and no answer ever comes: the order gives up a step that was done. */
 function lostReplies(service: Service, operation: 'charge' | 'reserve'): PlannedFault {
-  return giveUp(`lost-replies:${operation}`, service, { operation, fault: 'drop-after' });
+  const tookEffect = ({ effect }: SeenCall): boolean => effect;
+  return giveUp(
+    `lost-replies:${operation}`,
+    service,
+    { operation, fault: 'drop-after' },
+    tookEffect,
+  );
 }
 
-function giveUp(name: string, service: Service, fault: ServiceFault): PlannedFault {
+/** The fault has missed where the order didn't give up, or no call of its shows `sight` afterwards. */
+function giveUp(
+  name: string,
+  service: Service,
+  fault: ServiceFault,
+  sight: (call: SeenCall) => boolean,
+): PlannedFault {
   return {
     name,
     cause: async (field) => {
       const desk = field[service];
       const orderId = await desk.catchOrder(fault, CALL_PATIENCE_MS);
-      if (orderId !== undefined) {
-        await field.strike();
-        await came(() => hasGivenUp(field, orderId), GIVE_UP_PATIENCE_MS, 200);
-      }
+      if (orderId === undefined) return;
+      await field.strike();
+      const gaveUp = await came(() => hasGivenUp(field, orderId), GIVE_UP_PATIENCE_MS, 200);
       await desk.set([]);
       await desk.release();
-      await sleep(200);
-      await desk.calls();
+      const isSeen = await came(
+        async () => (await desk.calls()).some((call) => call.orderId === orderId && sight(call)),
+        SIGHT_PATIENCE_MS,
+      );
+      if (!gaveUp || !isSeen) field.miss();
     },
   };
 }

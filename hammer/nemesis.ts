@@ -20,6 +20,8 @@ export interface Battlefield {
   readonly random: Random;
   /** Waits for an order to be in the middle of things, then puts the begin of the fault on record. */
   readonly strike: () => Promise<void>;
+  /** Says that the fault didn't show what it is there for, as another one came between: it is caused again. */
+  readonly miss: () => void;
 }
 
 /** 3 s: with several orders a second there is one under way long before. */
@@ -28,8 +30,8 @@ const MID_ORDER_PATIENCE_MS = 3_000;
 /** 3 at a time: with more, hardly an order is confirmed, and a product that does nothing does nothing wrong. */
 const AT_A_TIME = 3;
 
-/** 2 rounds: a fault that befell nobody gets one more chance; then the coverage says that it is missing. */
-const MAX_ROUNDS_MISSED = 2;
+/** 3 rounds: a fault that missed gets two more chances; then the coverage says that its sight is missing. */
+const MAX_ROUNDS_MISSED = 3;
 
 export interface Nemesis {
   /** Draws and causes faults until `signal`, and every fault once even if that takes longer. */
@@ -46,7 +48,7 @@ export interface Nemesis {
  */
 export function createNemesis(
   seed: string,
-  field: Omit<Battlefield, 'strike' | 'random'>,
+  field: Omit<Battlefield, 'strike' | 'miss' | 'random'>,
   recorder: Recorder,
   calmMs: number,
   wanted: RegExp,
@@ -57,7 +59,7 @@ export function createNemesis(
 
   async function cause(fault: PlannedFault, random: Random): Promise<boolean> {
     const { clients } = field;
-    const struck = { begun: false };
+    const struck = { begun: false, missed: false };
     const record = (edge: 'start' | 'end'): void =>
       recorder.record({ type: 'fault', edge, name: fault.name, inFlight: clients.inFlight() });
     const strike = async (): Promise<void> => {
@@ -66,13 +68,16 @@ export function createNemesis(
       count += 1;
       record('start');
     };
+    const miss = (): void => {
+      struck.missed = true;
+    };
     try {
-      await fault.cause({ ...field, random, strike });
+      await fault.cause({ ...field, random, strike, miss });
     } catch (error) {
       say(`  ${fault.name}: ${error instanceof Error ? error.message : String(error)}`);
     }
     if (struck.begun) record('end');
-    return struck.begun;
+    return struck.begun && !struck.missed;
   }
 
   /** One round after the other until the signal; the first one is gone through to its end. */
