@@ -52,6 +52,10 @@ export interface Config {
   /** Whether the downstream services open their fault endpoints. */
   readonly faults: boolean;
   readonly logLevel: string;
+  /** What the command line calls, and the tokens that it shows there. */
+  readonly orderSagaUrl: string | undefined;
+  readonly orderSagaToken: string | undefined;
+  readonly orderSagaOperatorToken: string | undefined;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -180,6 +184,9 @@ export function parseConfig(env: Environment): Config {
     splitRoles: oneOf('SPLIT_ROLES', 'off', ['on', 'off']) === 'on',
     faults: oneOf('FAULTS', 'off', ['on', 'off']) === 'on',
     logLevel: oneOf('LOG_LEVEL', 'info', LOG_LEVELS),
+    orderSagaUrl: url('ORDER_SAGA_URL', http)?.replace(/\/+$/, ''),
+    orderSagaToken: text('ORDER_SAGA_TOKEN'),
+    orderSagaOperatorToken: text('ORDER_SAGA_OPERATOR_TOKEN'),
   };
   if (problems.length > 0) throw new ConfigError(problems);
   return config;

@@ -3,10 +3,10 @@ import { useEffect, useState } from 'preact/hooks';
 import { Access, useTokens } from './access.js';
 import type { Tokens } from './access.js';
 import { readFaults } from './experiments.js';
-import { need } from './http.js';
+import { need } from '../api-client/http.js';
 import { OrderList } from './order-list.js';
 import type { View } from './order-list.js';
-import type { OrderDocument } from './order.js';
+import type { OrderDocument } from '../api-client/order.js';
 import { OrderView } from './order-view.js';
 import { PlaceOrder } from './place-order.js';
 

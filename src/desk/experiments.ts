@@ -1,4 +1,4 @@
-import { need } from './http.js';
+import { need } from '../api-client/http.js';
 
 /** A fault that the downstream services are told to have. */
 export interface Fault {

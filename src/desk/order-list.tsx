@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Tokens } from './access.js';
-import { need, wordsOf } from './http.js';
-import { money, STATUS_WORDS, timeOf } from './order.js';
-import type { OrderDocument } from './order.js';
+import { need, wordsOf } from '../api-client/http.js';
+import { money, STATUS_WORDS, timeOf } from '../api-client/order.js';
+import type { OrderDocument } from '../api-client/order.js';
 
 /** 3 s between looks at the list: one statement each. The order that is shown comes by itself. */
 const REFRESH_MS = 3_000;

@@ -2,9 +2,16 @@ import { useState } from 'preact/hooks';
 import type { StepRecord } from '../domain/order.js';
 import type { Tokens } from './access.js';
 import { healFor } from './experiments.js';
-import { need, wordsOf } from './http.js';
-import { DOES, isFinal, money, STATUS_WORDS, timeOf, whereTheMoneyIs } from './order.js';
-import type { OrderDocument } from './order.js';
+import { need, wordsOf } from '../api-client/http.js';
+import {
+  DOES,
+  isFinal,
+  money,
+  STATUS_WORDS,
+  timeOf,
+  whereTheMoneyIs,
+} from '../api-client/order.js';
+import type { OrderDocument } from '../api-client/order.js';
 import { UndoForm } from './undo-form.js';
 import { useLedgers, useOrder } from './use-order.js';
 import type { LedgerLine, Ledgers } from './use-order.js';

@@ -3,8 +3,8 @@ import { useRef, useState } from 'preact/hooks';
 import type { Tokens } from './access.js';
 import { EXPERIMENTS } from './experiments.js';
 import type { Experiment } from './experiments.js';
-import { newKey, wordsOf } from './http.js';
-import { timeOf } from './order.js';
+import { newKey, wordsOf } from '../api-client/http.js';
+import { timeOf } from '../api-client/order.js';
 import { placeOrder, placingOf, post, postAll } from './placing.js';
 import type { Answered, Placing, Result } from './placing.js';
 

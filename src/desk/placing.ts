@@ -1,6 +1,6 @@
 import { keepFor, setFault } from './experiments.js';
 import type { Experiment } from './experiments.js';
-import { call, CallError, newKey, problemText } from './http.js';
+import { call, CallError, newKey, problemText } from '../api-client/http.js';
 
 /** A request to place an order, to be sent once or more. */
 export interface Placing {

@@ -1,9 +1,9 @@
 import type { TargetedSubmitEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import type { StepRecord } from '../domain/order.js';
-import { need, wordsOf } from './http.js';
-import { DOES, money } from './order.js';
-import type { OrderDocument } from './order.js';
+import { need, wordsOf } from '../api-client/http.js';
+import { DOES, money } from '../api-client/order.js';
+import type { OrderDocument } from '../api-client/order.js';
 
 interface UndoFormProps {
   readonly order: OrderDocument;

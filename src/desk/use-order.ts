@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Tokens } from './access.js';
-import { need, wordsOf } from './http.js';
-import { changes } from './order.js';
-import type { OrderDocument } from './order.js';
-import { watchOrder } from './watch-order.js';
-import type { Link } from './watch-order.js';
+import { need, wordsOf } from '../api-client/http.js';
+import { changes } from '../api-client/order.js';
+import type { OrderDocument } from '../api-client/order.js';
+import { watchOrder } from '../api-client/watch-order.js';
+import type { Link } from '../api-client/watch-order.js';
 
 export interface LogLine {
   readonly at: Date;
@@ -52,9 +52,9 @@ export function useOrder(orderId: string, { tenant, operator }: Tokens): Shown {
         }),
     };
     setShown(NOTHING);
-    watchOrder(orderId, tenant, watcher, signal)
+    watchOrder({ orderId, token: tenant }, watcher, signal)
       // Another tenant's, perhaps: an operator sees the orders of all.
-      .catch(() => watchOrder(orderId, operator, watcher, signal))
+      .catch(() => watchOrder({ orderId, token: operator }, watcher, signal))
       .catch((error: unknown) => update(() => ({ failure: wordsOf(error), link: 'ended' })));
     return () => stopping.abort();
   }, [orderId, tenant, operator]);

@@ -6,6 +6,8 @@ export interface Answer {
 }
 
 export interface Call {
+  /** Base address of the API; left out by a page that comes from it. */
+  readonly base?: string;
   readonly method?: string;
   readonly token: string;
   readonly body?: unknown;
@@ -26,11 +28,11 @@ export class CallError extends Error {
 
 /** Calls the API. @throws CallError only where no answer came. */
 export async function call(path: string, options: Call): Promise<Answer> {
-  const { method = 'GET', token, body, headers = {}, signal } = options;
+  const { base = '', method = 'GET', token, body, headers = {}, signal } = options;
   let response: Response;
   let text: string;
   try {
-    response = await fetch(path, {
+    response = await fetch(`${base}${path}`, {
       method,
       headers: {
         authorization: `Bearer ${token}`,

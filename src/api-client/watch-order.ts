@@ -11,6 +11,13 @@ const MAX_SILENCE_MS = 40_000;
 
 export type Link = 'connecting' | 'live' | 'lost' | 'ended';
 
+export interface WatchedOrder {
+  readonly orderId: string;
+  readonly token: string;
+  /** Base address of the API; left out by a page that comes from it. */
+  readonly base?: string;
+}
+
 export interface Watcher {
   readonly onDocument: (order: OrderDocument) => void;
   readonly onLink: (link: Link) => void;
@@ -22,8 +29,7 @@ export interface Watcher {
  * @throws CallError where the API refuses: there is no such order for this token.
  */
 export async function watchOrder(
-  orderId: string,
-  token: string,
+  order: WatchedOrder,
   { onDocument, onLink }: Watcher,
   signal: AbortSignal,
 ): Promise<void> {
@@ -41,33 +47,32 @@ export async function watchOrder(
     }
     if (isOver()) return;
     onLink('lost');
-    await new Promise((resolve) => setTimeout(resolve, retryMs));
+    await pause(retryMs, signal);
     retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
   }
 
   /** One connection. @returns whether the order has ended. */
   async function followOnce(): Promise<boolean> {
-    const response = await open(orderId, token, lastId, signal);
+    const response = await open(order, lastId, signal);
     if (response.status === 204) return true;
     onLink('live');
     for await (const { id, data } of eventsIn(response)) {
       retryMs = FIRST_RETRY_MS;
       lastId = id;
-      const order = JSON.parse(data) as OrderDocument;
-      onDocument(order);
-      if (isFinal(order)) return true;
+      const document = JSON.parse(data) as OrderDocument;
+      onDocument(document);
+      if (isFinal(document)) return true;
     }
     return false;
   }
 }
 
 async function open(
-  orderId: string,
-  token: string,
+  { orderId, token, base = '' }: WatchedOrder,
   lastId: string | undefined,
   signal: AbortSignal,
 ): Promise<Response> {
-  const response = await fetch(`/orders/${orderId}/events`, {
+  const response = await fetch(`${base}/orders/${encodeURIComponent(orderId)}/events`, {
     headers: {
       authorization: `Bearer ${token}`,
       ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
@@ -100,6 +105,19 @@ async function* eventsIn(response: Response): AsyncGenerator<{ id: string; data:
   } finally {
     void reader.cancel().catch(() => undefined);
   }
+}
+
+/** Ends sooner where the signal comes. */
+function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, delayMs);
+    signal.addEventListener('abort', end);
+  });
 }
 
 function withinSilence<T>(read: Promise<T>): Promise<T> {

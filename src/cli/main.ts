@@ -1,0 +1,11 @@
+/** Process: `npx order-saga`. */
+import { runCommandLine } from './run.js';
+
+const interrupted = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => interrupted.abort());
+}
+// Whoever reads a part only, such as `head`, has had enough.
+process.stdout.on('error', () => process.exit(0));
+
+process.exitCode = await runCommandLine(process.argv.slice(2), process, interrupted.signal);
