@@ -25,18 +25,35 @@ export async function migrate(
   try {
     await client.query('begin');
     await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-    const postgrator = new Postgrator({
-      migrationPattern: fileURLToPath(
-        new URL(`../../migrations/${database}/*.sql`, import.meta.url),
-      ),
-      driver: 'pg',
-      schemaTable: 'schema_versions',
-      execQuery: (query) => client.query(query),
-    });
-    const applied = await postgrator.migrate();
+    const applied = await migrationsOf(database, client).migrate();
     await client.query('commit');
     return applied.map(({ version }) => version);
   } finally {
     await client.end();
   }
+}
+
+/** Which version of the schema a database has, and which this release comes with. Changes nothing. */
+export async function schemaVersions(
+  database: DatabaseName,
+  client: Queryable,
+): Promise<{ readonly has: number; readonly newest: number }> {
+  const migrations = migrationsOf(database, client);
+  return {
+    has: await migrations.getDatabaseVersion(),
+    newest: await migrations.getMaxVersion(),
+  };
+}
+
+interface Queryable {
+  readonly query: (sql: string) => Promise<pg.QueryResult>;
+}
+
+function migrationsOf(database: DatabaseName, client: Queryable): Postgrator {
+  return new Postgrator({
+    migrationPattern: fileURLToPath(new URL(`../../migrations/${database}/*.sql`, import.meta.url)),
+    driver: 'pg',
+    schemaTable: 'schema_versions',
+    execQuery: (query) => client.query(query),
+  });
 }

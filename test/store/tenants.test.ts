@@ -9,6 +9,7 @@ import type { Companion, Intent } from '../../src/api/idempotency/claims.js';
 import { placeOrderOperation } from '../../src/api/place-order.js';
 import type { Order } from '../../src/domain/order.js';
 import { createOpenOrderStore } from '../../src/store/open-orders.js';
+import { createOrderEvidence } from '../../src/store/order-evidence.js';
 import { createOrderChanges } from '../../src/store/order-changes.js';
 import { createOrderLists } from '../../src/store/order-lists.js';
 import { createOrderStore } from '../../src/store/orders.js';
@@ -112,6 +113,14 @@ const NOTHING: {
       const filter = { tenant: INTRUDER, status: undefined, userId: undefined };
       const { orders } = await lists.page(filter, undefined, 1_000);
       assert.ok(orders.every(({ order }) => order.orderId !== owned.orderId));
+    },
+  },
+  evidence: {
+    claimsOf: async ({ evidence }, { owned }) => {
+      assert.deepEqual(await evidence.claimsOf(INTRUDER, owned.orderId), []);
+    },
+    ordersOf: async ({ evidence }, { workflowId }) => {
+      assert.deepEqual(await evidence.ordersOf(INTRUDER, workflowId), []);
     },
   },
 };
@@ -249,6 +258,7 @@ describe('statements on claims and orders', () => {
       'api/place-order.ts',
       'store/open-orders.ts',
       'store/order-changes.ts',
+      'store/order-evidence.ts',
       'store/order-lists.ts',
       'store/order-rows.ts',
       'store/orders.ts',
@@ -271,6 +281,7 @@ function storesOn(pool: pg.Pool) {
     openOrders: createOpenOrderStore(pool),
     changes: createOrderChanges(pool),
     lists: createOrderLists(pool),
+    evidence: createOrderEvidence(pool),
   };
 }
 
