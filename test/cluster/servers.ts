@@ -26,6 +26,7 @@ const POLL_INTERVAL_MS = 100;
 export interface Servers {
   readonly temporalAddress: string;
   readonly temporalPid: number;
+  readonly postgresPid: number;
   readonly databaseUrl: (name: Exclude<(typeof OWNERS)[number], 'temporal'>) => string;
   readonly stop: () => Promise<void>;
 }
@@ -56,6 +57,7 @@ export async function startServers(say: (line: string) => void): Promise<Servers
     return {
       temporalAddress: `127.0.0.1:${env['FRONTEND_GRPC_PORT'] ?? ''}`,
       temporalPid,
+      postgresPid: postgres.pid,
       databaseUrl: (name) =>
         `postgres://${name}:${passwordOf(name)}@127.0.0.1:${postgres.port}/${name}`,
       stop,
@@ -96,7 +98,7 @@ async function startDatabases(
   folder: string,
   cleanups: (() => Promise<unknown>)[],
   say: (line: string) => void,
-): Promise<{ readonly port: number }> {
+): Promise<{ readonly port: number; readonly pid: number }> {
   const port = await freePort();
   const postgres = await startPostgres({
     dataDir: folder,
@@ -122,7 +124,7 @@ async function startDatabases(
   say('making databases and their owners, and again …');
   await runStep('deploy/postgres/create-databases.sh', { env });
   await runStep('deploy/postgres/create-databases.sh', { env });
-  return { port };
+  return { port, pid: postgres.child.pid };
 }
 
 /** `server.env` as compose reads it, and over it what must differ where nothing is in a container. */
