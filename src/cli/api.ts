@@ -1,5 +1,6 @@
 import { call, CallError } from '../api-client/http.js';
 import type { Answer, Call } from '../api-client/http.js';
+import type { Environment } from '../config.js';
 import { CommandFailure, EXIT } from './exit-codes.js';
 import { credentialOf, findSurroundings } from './surroundings.js';
 import type { Caller } from './surroundings.js';
@@ -7,6 +8,7 @@ import type { Terminal } from './terminal.js';
 
 /** What a command needs of the world. */
 export interface Context {
+  readonly env: Environment;
   readonly terminal: Terminal;
   /** Comes with ctrl-c. */
   readonly interrupted: AbortSignal;
@@ -23,8 +25,11 @@ export interface Api {
 const ANSWER_LIMIT_MS = 15_000;
 
 /** Finds the API and the caller's token, and says so where it is a stack that nobody named. */
-export async function apiFor({ terminal, interrupted }: Context, caller: Caller): Promise<Api> {
-  const surroundings = await findSurroundings();
+export async function apiFor(
+  { env, terminal, interrupted }: Context,
+  caller: Caller,
+): Promise<Api> {
+  const surroundings = await findSurroundings(env);
   const { name, token } = credentialOf(surroundings, caller);
   const { api: base, stackFolder } = surroundings;
   if (stackFolder !== undefined) {

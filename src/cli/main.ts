@@ -1,4 +1,5 @@
 /** Process: `npx order-saga`. */
+import { processEnvironment } from '../config.js';
 import { runCommandLine } from './run.js';
 
 const interrupted = new AbortController();
@@ -8,4 +9,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 // Whoever reads a part only, such as `head`, has had enough.
 process.stdout.on('error', () => process.exit(0));
 
-process.exitCode = await runCommandLine(process.argv.slice(2), process, interrupted.signal);
+const { stdout, stderr } = process;
+process.exitCode = await runCommandLine(process.argv.slice(2), {
+  env: processEnvironment(),
+  stdout,
+  stderr,
+  interrupted: interrupted.signal,
+});

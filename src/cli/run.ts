@@ -1,23 +1,29 @@
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config.js';
+import type { Environment } from '../config.js';
 import { CommandFailure, EXIT } from './exit-codes.js';
 import type { ExitCode } from './exit-codes.js';
 import { createProgram } from './program.js';
 import { createTerminal } from './terminal.js';
 import type { Streams } from './terminal.js';
 
+export interface World extends Streams {
+  readonly env: Environment;
+  /** Comes with ctrl-c. */
+  readonly interrupted: AbortSignal;
+}
+
 /** Runs one command line. @returns its exit code. */
 export async function runCommandLine(
   args: readonly string[],
-  streams: Streams,
-  interrupted: AbortSignal,
+  { env, interrupted, ...streams }: World,
 ): Promise<ExitCode> {
   let exitCode: ExitCode = EXIT.done;
   const program = createProgram(async (options, command) => {
     const json = 'json' in options && options.json === true;
     const terminal = createTerminal(streams, json);
     try {
-      exitCode = await command({ terminal, interrupted });
+      exitCode = await command({ env, terminal, interrupted });
     } catch (error) {
       const failure = failureOf(error);
       const { message, todo, problem } = failure;

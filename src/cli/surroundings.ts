@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { parseConfig, processEnvironment } from '../config.js';
+import { parseConfig } from '../config.js';
 import type { Config, Credential, Environment } from '../config.js';
 import { roleEnvironment } from '../embedded/environment.js';
 import { readStack } from '../embedded/stack-file.js';
@@ -25,9 +25,7 @@ const SAYS_WHERE = ['ORDER_SAGA_URL', 'DATABASE_URL', 'TEMPORAL_ADDRESS'];
  *
  * @throws ConfigError, CommandFailure where neither knows an API.
  */
-export async function findSurroundings(
-  env: Environment = processEnvironment(),
-): Promise<Surroundings> {
+export async function findSurroundings(env: Environment): Promise<Surroundings> {
   const config = parseConfig(env);
   if (SAYS_WHERE.some((name) => (env[name] ?? '').trim() !== '')) {
     const api = config.orderSagaUrl ?? `http://127.0.0.1:${config.port}`;

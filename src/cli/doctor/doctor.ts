@@ -17,8 +17,8 @@ const COLOURS: Readonly<Record<Check['state'], Style>> = {
 };
 
 /** `doctor`: whether all that an order needs is there and fits; changes nothing. */
-export async function doctor({ terminal }: Context): Promise<ExitCode> {
-  const surroundings = await findSurroundings();
+export async function doctor({ env: given, terminal }: Context): Promise<ExitCode> {
+  const surroundings = await findSurroundings(given);
   const { config, env, stackFolder } = surroundings;
   terminal.note(
     stackFolder === undefined

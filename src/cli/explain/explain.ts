@@ -39,11 +39,11 @@ export interface Proof {
 
 /** `explain`: what was done for one order or under one key, by every record there is of it. */
 export async function explain(
-  { terminal }: Context,
+  { env, terminal }: Context,
   orderOrKey: string,
   options: ExplainOptions,
 ): Promise<ExitCode> {
-  const surroundings = await findSurroundings();
+  const surroundings = await findSurroundings(env);
   if (surroundings.stackFolder !== undefined) {
     terminal.note(`Using the stack on ${surroundings.stackFolder}.`);
   }
