@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { sharedStack } from './support/stack.js';
 import type { RunningStack } from './support/stack.js';
@@ -140,6 +141,23 @@ describe('the README, as it is pasted into a shell,', function () {
     assert.match(taken, /^HTTP\/1.1 202 /);
     assert.match(refused, /^HTTP\/1.1 409 /);
     assert.match(refused, /"type":"\/problems\/order-not-cancellable"/);
+  });
+
+  it('places an order twice from the command line, proves it, and finds all well', async () => {
+    const block = /^```sh\n(npx order-saga [\s\S]*?)^```$/m.exec(README)?.[1] ?? '';
+
+    // Ends badly where one of the commands does.
+    const { stdout } = await promisify(execFile)('sh', ['-e', '-c', block], {
+      cwd: fileURLToPath(new URL('..', import.meta.url)),
+      env: { PATH: process.env['PATH'], DATA_DIR: stack.env['DATA_DIR'] },
+    });
+
+    const ids = new Set(stdout.match(/ORD-[0-9a-f]{32}(?= )/g));
+    assert.equal(ids.size, 1);
+    assert.match(stdout, /^ {2}replayed/m);
+    const counts = '1 order, 1 charge, 0 refunds, 1 reservation, 0 releases';
+    assert.ok(stdout.includes(`\n${counts}\n`) && README.includes(`\`${counts}\``));
+    assert.match(stdout, /, 0 failed\n$/);
   });
 
   /** Runs a block as it stands, but for the ports, and keeps what it sets. @returns its output. */

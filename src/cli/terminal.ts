@@ -29,10 +29,14 @@ export function createTerminal({ stdout, stderr }: Streams, json: boolean): Term
   return {
     json,
     out: (line) => void stdout.write(`${line}\n`),
-    note: (line) => void stderr.write(`${hasColours(stderr) ? styleText('dim', line) : line}\n`),
-    paint: (style, text) => (isColoured ? styleText(style, text) : text),
+    note: (line) => void stderr.write(`${hasColours(stderr) ? painted('dim', line) : line}\n`),
+    paint: (style, text) => (isColoured ? painted(style, text) : text),
   };
 }
+
+/** Which stream has colours is known here; Node would look at its standard output for all. */
+const painted = (style: Style, text: string): string =>
+  styleText(style, text, { validateStream: false });
 
 /** Node's own rule: a terminal that has colours, and no NO_COLOR. A pipe and a file are none. */
 function hasColours(stream: Stream): boolean {
