@@ -5,7 +5,8 @@ import type { Counts } from '../../src/cli/explain/counts.js';
 import { heal } from '../support/heal.js';
 import { stackOf } from '../support/launched-stack.js';
 import { ended } from '../support/money.js';
-import { place } from '../support/placed.js';
+import { ask, place } from '../support/placed.js';
+import { resetToStart } from '../support/reset.js';
 import { sharedStack } from '../support/stack.js';
 import type { RunningStack } from '../support/stack.js';
 import { until } from '../support/until.js';
@@ -81,6 +82,27 @@ describe('explain and doctor', function () {
       assert.match(out, new RegExp(`ada says ${action} at .*: by bank transfer\n`));
     });
   }
+
+  it('proves an order whose workflow was terminated, and that a repair has undone', async () => {
+    await stack.payment.faults([{ operation: 'charge', fault: 'drop-after' }]);
+    const placed = await place(stack, ORDER);
+    await until(async () => (await stack.payment.kinds(placed.orderId)).length > 0);
+    await stack.temporal.workflow.getHandle(placed.sagaId).terminate('test');
+    await heal(stack);
+    await until(async () => (await ask(stack, placed, 'wait=20')).status === 422);
+
+    await agrees(placed.orderId, { ...NONE, charges: 1, refunds: 1 });
+    const { out } = await run('explain', placed.orderId);
+    assert.match(out, new RegExp(`repair-${placed.orderId}  repairOrder completed, 1 run`));
+  });
+
+  it('proves an order whose workflow was reset after its end', async () => {
+    const placed = await place(stack, ORDER);
+    await ended(stack, placed.orderId);
+    await resetToStart(stack.temporal, placed.sagaId);
+
+    await agrees(placed.orderId, { ...NONE, charges: 1, reservations: 1 });
+  });
 
   it('proves what was done under a key, whether its claim is there or purged', async () => {
     const key = randomUUID();
