@@ -36,8 +36,19 @@ export const STEP_NAMES = ['payment', 'inventory'] as const;
 export type StepName = (typeof STEP_NAMES)[number];
 
 /** `unknown`: asked for, with no definite answer; it may have happened. */
-export type StepState = 'pending' | 'running' | 'done' | 'refused' | 'unknown';
-export type CompensationState = 'none' | 'pending' | 'running' | 'done' | 'stuck' | 'resolved';
+export const STEP_STATES = ['pending', 'running', 'done', 'refused', 'unknown'] as const;
+export type StepState = (typeof STEP_STATES)[number];
+
+/** `stuck`: it has failed for long or was refused for good, and a person must look. */
+export const COMPENSATION_STATES = [
+  'none',
+  'pending',
+  'running',
+  'done',
+  'stuck',
+  'resolved',
+] as const;
+export type CompensationState = (typeof COMPENSATION_STATES)[number];
 
 /** One step with its undo, as `GET /orders/{orderId}` shows it and as `orders.steps` keeps it. */
 export interface StepRecord {

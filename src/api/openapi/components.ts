@@ -1,8 +1,12 @@
 import type { OpenAPIV3, OpenAPIV3_1 } from 'openapi-types';
 import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
-import { ORDER_STATUSES, STEP_NAMES } from '../../domain/order.js';
-import type { CompensationState, StepState } from '../../domain/order.js';
+import {
+  COMPENSATION_STATES,
+  ORDER_STATUSES,
+  STEP_NAMES,
+  STEP_STATES,
+} from '../../domain/order.js';
 import { OUTCOME_PROBLEMS } from '../../domain/outcome.js';
 import type { CancelReason } from '../../domain/outcome.js';
 
@@ -24,15 +28,6 @@ export const sagaId = Type.String({
 const time = (description: string) => Type.String({ format: 'date-time', description });
 const orNull = (schema: TSchema) => Type.Union([schema, Type.Null()]);
 
-const STEP_STATES: readonly StepState[] = ['pending', 'running', 'done', 'refused', 'unknown'];
-const COMPENSATION_STATES: readonly CompensationState[] = [
-  'none',
-  'pending',
-  'running',
-  'done',
-  'stuck',
-  'resolved',
-];
 const REASONS = Object.keys(OUTCOME_PROBLEMS) as readonly CancelReason[];
 
 const intervention = Type.Object({
