@@ -13,8 +13,8 @@ export interface Attempts {
 export interface ForwardCall extends KeyedCall {
   /** Whether a 2xx is the documented answer to this very call. */
   readonly isDone: (answer: Answer) => boolean;
-  /** The service's own problem that means no, and the failure it becomes. */
-  readonly refusal: { readonly problem: string; readonly failure: string };
+  /** The service's own problem that means no, and the failure it becomes; left out where it never says no. */
+  readonly refusal?: { readonly problem: string; readonly failure: string };
 }
 
 export interface UndoCall extends KeyedCall {
@@ -37,7 +37,8 @@ export async function forward(downstream: Downstream, call: ForwardCall): Promis
     if (call.isDone(answer)) return { attempts: activityInfo().attempt };
     throw unreadable(call, answer);
   }
-  if ((status === 402 || status === 422) && problem === call.refusal.problem) {
+  const isRefusal = (status === 402 || status === 422) && problem === call.refusal?.problem;
+  if (isRefusal && call.refusal !== undefined) {
     throw refusal(call.refusal.failure, `${call.path} answered ${status} ${problem}`);
   }
   if (status === 409 && problem?.endsWith('-voided')) {

@@ -1,4 +1,5 @@
 import { moneyAtStake } from '../domain/money-at-stake.js';
+import { STEP_TABLE } from '../domain/step-table.js';
 import type { OrderItem, OrderStatus, StepRecord } from '../domain/order.js';
 
 /** An order as `GET /orders/{orderId}` shows it. */
@@ -28,12 +29,6 @@ export const STATUS_WORDS: Readonly<Record<OrderStatus, string>> = {
 export const isFinal = ({ status }: OrderDocument): boolean =>
   status === 'confirmed' || status === 'cancelled';
 
-/** What a step does, and what its undo does. */
-export const DOES = {
-  payment: { step: 'Charge', undo: 'Refund' },
-  inventory: { step: 'Reserve', undo: 'Release' },
-} as const;
-
 /** 1999 EUR in minor units → "€19.99", as the reader writes money. */
 export function money(amountMinor: number, currency: string): string {
   const format = new Intl.NumberFormat(undefined, { style: 'currency', currency });
@@ -59,11 +54,11 @@ export function changes(
   const forward = after.steps.flatMap((step) =>
     step.state === (earlier(step)?.state ?? 'pending')
       ? []
-      : [`${DOES[step.name].step} ${step.state}, key ${step.key}`],
+      : [`${STEP_TABLE[step.name].does.step} ${step.state}, key ${step.key}`],
   );
   // Undos run newest first.
   const back = [...after.steps].reverse().flatMap((step) => {
-    const { undo } = DOES[step.name];
+    const { undo } = STEP_TABLE[step.name].does;
     const said = step.interventions?.slice(earlier(step)?.interventions?.length ?? 0) ?? [];
     const isChanged = step.compensationState !== (earlier(step)?.compensationState ?? 'none');
     return [

@@ -3,15 +3,9 @@ import type { StepRecord } from '../domain/order.js';
 import type { Tokens } from './access.js';
 import { healFor } from './experiments.js';
 import { need, wordsOf } from '../api-client/http.js';
-import {
-  DOES,
-  isFinal,
-  money,
-  STATUS_WORDS,
-  timeOf,
-  whereTheMoneyIs,
-} from '../api-client/order.js';
+import { isFinal, money, STATUS_WORDS, timeOf, whereTheMoneyIs } from '../api-client/order.js';
 import type { OrderDocument } from '../api-client/order.js';
+import { STEP_TABLE } from '../domain/step-table.js';
 import { UndoForm } from './undo-form.js';
 import { useLedgers, useOrder } from './use-order.js';
 import type { LedgerLine, Ledgers } from './use-order.js';
@@ -101,21 +95,21 @@ function Steps({ order, ledgers }: StepsProps) {
       {order.steps.map((step) => (
         <Row
           key={step.key}
-          what={`${DOES[step.name].step} (${step.name})`}
+          what={`${STEP_TABLE[step.name].does.step} (${step.name})`}
           state={step.state}
           attempts={step.attempts}
           stepKey={step.key}
-          lines={ledgers?.[step.name].filter((line) => isForward(line, step))}
+          lines={ledgers?.[step.name]?.filter((line) => isForward(line, step))}
         />
       ))}
       {undos.reverse().map((step) => (
         <Row
           key={step.compensationKey}
-          what={`Undo: ${DOES[step.name].undo} (${step.name})`}
+          what={`Undo: ${STEP_TABLE[step.name].does.undo} (${step.name})`}
           state={step.compensationState}
           attempts={undefined}
           stepKey={step.compensationKey}
-          lines={ledgers?.[step.name].filter((line) => !isForward(line, step))}
+          lines={ledgers?.[step.name]?.filter((line) => !isForward(line, step))}
         />
       ))}
     </div>

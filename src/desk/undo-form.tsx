@@ -2,8 +2,9 @@ import type { TargetedSubmitEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import type { StepRecord } from '../domain/order.js';
 import { need, wordsOf } from '../api-client/http.js';
-import { DOES, money } from '../api-client/order.js';
+import { money } from '../api-client/order.js';
 import type { OrderDocument } from '../api-client/order.js';
+import { STEP_TABLE } from '../domain/step-table.js';
 
 interface UndoFormProps {
   readonly order: OrderDocument;
@@ -16,7 +17,7 @@ interface UndoFormProps {
 export function UndoForm({ order, step, token }: UndoFormProps) {
   const [said, setSaid] = useState('');
   const [failure, setFailure] = useState('');
-  const undo = DOES[step.name].undo;
+  const undo = STEP_TABLE[step.name].does.undo;
 
   const submit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();

@@ -1,4 +1,5 @@
-import type { StepName } from './order.js';
+import { STEPS } from './step-table.js';
+import type { StepName } from './step-table.js';
 
 /** The forward key of a step and the key of its undo. */
 export interface StepKeys {
@@ -16,8 +17,9 @@ export interface StepKeys {
  * @param orderId `ORD-` and 32 hex digits.
  */
 export function stepKeys(orderId: string): Readonly<Record<StepName, StepKeys>> {
-  return {
-    payment: { key: `${orderId}:pay`, compensationKey: `${orderId}:comp:pay` },
-    inventory: { key: `${orderId}:inv`, compensationKey: `${orderId}:comp:inv` },
-  };
+  const entries = STEPS.map(({ name, word }) => [
+    name,
+    { key: `${orderId}:${word}`, compensationKey: `${orderId}:comp:${word}` },
+  ]);
+  return Object.fromEntries(entries) as Record<StepName, StepKeys>;
 }

@@ -1,3 +1,5 @@
+import type { StepName } from './step-table.js';
+
 /** One line of an order. */
 export interface OrderItem {
   readonly sku: string;
@@ -32,8 +34,7 @@ export const ORDER_STATUSES = [
 ] as const;
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
-export const STEP_NAMES = ['payment', 'inventory'] as const;
-export type StepName = (typeof STEP_NAMES)[number];
+export type { StepName };
 
 /** `unknown`: asked for, with no definite answer; it may have happened. */
 export const STEP_STATES = ['pending', 'running', 'done', 'refused', 'unknown'] as const;

@@ -1,11 +1,5 @@
 /** Why an order was cancelled: the problem's slug, or who resolved it. */
-export type CancelReason =
-  | 'payment-declined'
-  | 'out-of-stock'
-  | 'order-cancelled'
-  | 'payment-unavailable'
-  | 'inventory-unavailable'
-  | 'resolved-by-operator';
+export type CancelReason = keyof typeof PROBLEMS;
 
 /** How an order ended. The workflow's result, and all that its answer depends on. */
 export type OrderOutcome =
@@ -21,7 +15,7 @@ export interface SavedAnswer {
 }
 
 interface OutcomeProblem {
-  readonly slug: Exclude<CancelReason, 'resolved-by-operator'>;
+  readonly slug: string;
   readonly status: number;
   readonly title: string;
   readonly detail: string;
@@ -37,8 +31,7 @@ const ORDER_CANCELLED: OutcomeProblem = {
     'The order was cancelled and everything done for it was undone. To order again use a new key.',
 };
 
-/** The problems that an order can end with, by reason. `/problems/<slug>` explains each. */
-export const OUTCOME_PROBLEMS: Readonly<Record<CancelReason, OutcomeProblem>> = {
+const PROBLEMS = {
   'payment-declined': {
     slug: 'payment-declined',
     status: 402,
@@ -71,7 +64,10 @@ export const OUTCOME_PROBLEMS: Readonly<Record<CancelReason, OutcomeProblem>> = 
       'The items could not be reserved before the deadline; the charge and the reservation were undone; to try again use a new key.',
     final: true,
   },
-};
+} satisfies Readonly<Record<string, OutcomeProblem>>;
+
+/** The problems that an order can end with, by reason. `/problems/<slug>` explains each. */
+export const OUTCOME_PROBLEMS: Readonly<Record<CancelReason, OutcomeProblem>> = PROBLEMS;
 
 /**
  * The one answer that an outcome always gives: a pure function, so that whoever saves it, now or in a

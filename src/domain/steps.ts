@@ -1,13 +1,13 @@
 import { stepKeys } from './keys.js';
-import { STEP_NAMES } from './order.js';
-import type { CompensationState, StepName, StepRecord, StepState } from './order.js';
+import type { CompensationState, StepRecord, StepState } from './order.js';
 import type { OrderOutcome } from './outcome.js';
+import { STEPS } from './step-table.js';
 
 type Standing = readonly [StepState, CompensationState];
 
 /** The steps of an order nothing was done for yet. */
 export function pendingSteps(orderId: string): readonly StepRecord[] {
-  return recordsOf(orderId, { payment: ['pending', 'none'], inventory: ['pending', 'none'] });
+  return recordsOf(orderId, () => ['pending', 'none']);
 }
 
 /**
@@ -15,36 +15,30 @@ export function pendingSteps(orderId: string): readonly StepRecord[] {
  * the outcome leaves open how far a step got, it is `unknown` and undone.
  */
 export function stepsAfter(outcome: OrderOutcome, orderId: string): readonly StepRecord[] {
-  return recordsOf(orderId, standingAfter(outcome));
+  if (outcome.status === 'confirmed') return recordsOf(orderId, () => ['done', 'none']);
+  const { reason } = outcome;
+  const refusing = STEPS.findIndex(({ refusal }) => refusal?.reason === reason);
+  const failing = STEPS.findIndex(({ unavailable }) => unavailable === reason);
+  return recordsOf(orderId, (index) => {
+    if (refusing >= 0) return standing(index - refusing, ['refused', 'none'], ['pending', 'none']);
+    if (failing >= 0) return standing(index - failing, ['unknown', 'done'], ['pending', 'done']);
+    return ['unknown', reason === 'resolved-by-operator' ? 'resolved' : 'done'];
+  });
 }
 
-function standingAfter(outcome: OrderOutcome): Readonly<Record<StepName, Standing>> {
-  if (outcome.status === 'confirmed') {
-    return { payment: ['done', 'none'], inventory: ['done', 'none'] };
-  }
-  switch (outcome.reason) {
-    case 'payment-declined':
-      return { payment: ['refused', 'none'], inventory: ['pending', 'none'] };
-    case 'payment-unavailable':
-      return { payment: ['unknown', 'done'], inventory: ['pending', 'done'] };
-    case 'out-of-stock':
-      return { payment: ['done', 'done'], inventory: ['refused', 'none'] };
-    case 'inventory-unavailable':
-      return { payment: ['done', 'done'], inventory: ['unknown', 'done'] };
-    case 'order-cancelled':
-      return { payment: ['unknown', 'done'], inventory: ['unknown', 'done'] };
-    case 'resolved-by-operator':
-      return { payment: ['unknown', 'resolved'], inventory: ['unknown', 'resolved'] };
-  }
+/** Of a step `distance` behind the one that decided: those before it were done, and are undone. */
+function standing(distance: number, decided: Standing, behind: Standing): Standing {
+  if (distance < 0) return ['done', 'done'];
+  return distance === 0 ? decided : behind;
 }
 
 function recordsOf(
   orderId: string,
-  standing: Readonly<Record<StepName, Standing>>,
+  standingOf: (index: number) => Standing,
 ): readonly StepRecord[] {
   const keys = stepKeys(orderId);
-  return STEP_NAMES.map((name) => {
-    const [state, compensationState] = standing[name];
+  return STEPS.map(({ name }, index) => {
+    const [state, compensationState] = standingOf(index);
     return { name, ...keys[name], state, compensationState };
   });
 }

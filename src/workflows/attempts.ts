@@ -13,6 +13,7 @@ import type { UnknownDetails } from '../activities/downstream.js';
 import { FAILURES } from '../domain/failures.js';
 import { LOCAL_ATTEMPT_MS, REPORT_MARGIN_MS } from '../domain/limits.js';
 import type { Limits } from '../domain/place-order.js';
+import { REFUSALS } from '../domain/step-table.js';
 
 /** 500 ms before the second regular attempt: a restart takes about that long. */
 const FIRST_BACKOFF_MS = 500;
@@ -29,9 +30,8 @@ const WRITE_TIMEOUT_MS = 15_000;
 const RETRY_FOR_EVER = { initialInterval: FIRST_BACKOFF_MS, maximumInterval: MAX_BACKOFF_MS };
 
 /** Failures after which asking again is of no use. */
-const DEFINITE: ReadonlySet<string> = new Set([
-  FAILURES.paymentDeclined,
-  FAILURES.outOfStock,
+const DEFINITE: ReadonlySet<string | undefined> = new Set([
+  ...REFUSALS.keys(),
   FAILURES.stepVoided,
   FAILURES.stepRejected,
 ]);
@@ -75,7 +75,7 @@ export async function attemptStep<T>(
   } catch (error) {
     if (!isActivityError(error) || isCancellation(error)) throw error;
     const failure = applicationFailure(error);
-    if (DEFINITE.has(failure?.type ?? '')) throw error;
+    if (DEFINITE.has(failure?.type ?? undefined)) throw error;
     // A service that says when to come back is not asked before.
     const details = failure?.details?.[0] as UnknownDetails | undefined;
     const waitMs = Math.min(details?.retryAfterMs ?? 0, remainingMs);

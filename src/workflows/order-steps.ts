@@ -1,7 +1,6 @@
 import type { Activities } from '../activities/index.js';
 import type { Attempts } from '../activities/step.js';
 import { stepKeys } from '../domain/keys.js';
-import type { CancelReason } from '../domain/outcome.js';
 import type { Order, OrderItem, StepName } from '../domain/order.js';
 
 /** One step of an order with its undo: what is called, under which key, and what its failure means. */
@@ -12,8 +11,6 @@ export interface OrderStep {
   readonly forward: (activities: Activities) => Promise<Attempts>;
   readonly undoSummary: string;
   readonly undo: (activities: Activities) => Promise<Attempts>;
-  /** Why the order is cancelled when no definite answer came in time. */
-  readonly unavailable: CancelReason;
 }
 
 /** The steps of an order, in their order; the undos run the other way round. */
@@ -40,7 +37,6 @@ export function orderSteps(order: Order): readonly OrderStep[] {
           orderId,
           chargeKey: keys.payment.key,
         }),
-      unavailable: 'payment-unavailable',
     },
     {
       name: 'inventory',
@@ -53,7 +49,6 @@ export function orderSteps(order: Order): readonly OrderStep[] {
           orderId,
           reservationKey: keys.inventory.key,
         }),
-      unavailable: 'inventory-unavailable',
     },
   ];
 }

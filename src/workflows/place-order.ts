@@ -8,16 +8,11 @@ import {
 import { FAILURES } from '../domain/failures.js';
 import type { CancelReason, OrderOutcome } from '../domain/outcome.js';
 import type { PlaceOrderInput } from '../domain/place-order.js';
+import { REFUSALS, STEP_TABLE } from '../domain/step-table.js';
 import type { Decision } from '../store/orders.js';
 import { attemptStep, failureType, isActivityError } from './attempts.js';
 import { CONFIRMED, openOrderRun } from './order-run.js';
 import type { OrderStep } from './order-steps.js';
-
-/** A definite no of the world, and the reason it gives the order. */
-const REFUSALS: ReadonlyMap<string | undefined, CancelReason> = new Map([
-  [FAILURES.paymentDeclined, 'payment-declined'],
-  [FAILURES.outOfStock, 'out-of-stock'],
-]);
 
 /**
  * Since this patch every undo runs, unless a service has refused: a workflow task that was lost, with its worker
@@ -84,7 +79,7 @@ export async function placeOrder(input: PlaceOrderInput): Promise<OrderOutcome> 
     if (failureType(error) === FAILURES.stepVoided) return 'order-cancelled';
     const failed = steps.find(({ name }) => progress.find(name)?.state === 'unknown');
     if (failed === undefined) throw error;
-    return failed.unavailable;
+    return STEP_TABLE[failed.name].unavailable;
   }
 }
 

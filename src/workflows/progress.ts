@@ -7,10 +7,10 @@ import {
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { stepKeys } from '../domain/keys.js';
 import { moneyAtStake } from '../domain/money-at-stake.js';
-import { STEP_NAMES } from '../domain/order.js';
 import type { Order, OrderStatus, StepName, StepRecord } from '../domain/order.js';
 import { ORDER_PROGRESS, ORDER_STATUS_ATTRIBUTE } from '../domain/place-order.js';
 import type { OrderProgress } from '../domain/place-order.js';
+import { STEP_NAMES } from '../domain/step-table.js';
 
 export const orderProgress = defineQuery<OrderProgress>(ORDER_PROGRESS);
 

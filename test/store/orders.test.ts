@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { stepKeys } from '../../src/domain/keys.js';
 import { answerOf } from '../../src/domain/outcome.js';
 import type { CancelReason, OrderOutcome } from '../../src/domain/outcome.js';
-import { STEP_NAMES } from '../../src/domain/order.js';
+import { STEP_NAMES } from '../../src/domain/step-table.js';
 import type { Order, StepRecord, StepState } from '../../src/domain/order.js';
 import { orderInsert } from '../../src/store/order-rows.js';
 import { createOrderStore } from '../../src/store/orders.js';

@@ -1,12 +1,8 @@
 import type { OpenAPIV3, OpenAPIV3_1 } from 'openapi-types';
 import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
-import {
-  COMPENSATION_STATES,
-  ORDER_STATUSES,
-  STEP_NAMES,
-  STEP_STATES,
-} from '../../domain/order.js';
+import { COMPENSATION_STATES, ORDER_STATUSES, STEP_STATES } from '../../domain/order.js';
+import { STEP_NAMES } from '../../domain/step-table.js';
 import { OUTCOME_PROBLEMS } from '../../domain/outcome.js';
 import type { CancelReason } from '../../domain/outcome.js';
 
