@@ -1,6 +1,6 @@
 import { Argument } from 'commander';
 import type { Command } from 'commander';
-import { STEP_NAMES } from '../domain/order.js';
+import { STEP_NAMES } from '../domain/step-table.js';
 import type { StepName } from '../domain/order.js';
 import { doctor } from './doctor/doctor.js';
 import { EXIT_CODES_HELP } from './exit-codes.js';
