@@ -1,4 +1,5 @@
-import { DOES, money } from '../../api-client/order.js';
+import { money } from '../../api-client/order.js';
+import { STEP_TABLE } from '../../domain/step-table.js';
 import { stepKeys } from '../../domain/keys.js';
 import type { StepName } from '../../domain/order.js';
 import { pendingSteps } from '../../domain/steps.js';
@@ -82,9 +83,9 @@ function stepLines({ order, ...services }: Evidence, name: StepName): readonly s
   const service = services[name];
   return [
     ...table([
-      [DOES[name].step, record?.state ?? '', keys.key, callsInWords(service, keys.key)],
+      [STEP_TABLE[name].does.step, record?.state ?? '', keys.key, callsInWords(service, keys.key)],
       [
-        DOES[name].undo,
+        STEP_TABLE[name].does.undo,
         record?.compensationState ?? '',
         keys.compensationKey,
         callsInWords(service, keys.compensationKey),
