@@ -1,5 +1,6 @@
 /**
- * The order on Restate, as its documentation has it (docs.restate.dev, TypeScript; checked against SDK 1.17, server 1.7):
+ * The order on Restate, as its documentation has it (docs.restate.dev, TypeScript; checked against SDK 1.17,
+ * server 1.7):
  * - a service handler invoked with an idempotency key: Restate runs it once a key, and gives every later call the first
  *   one's result for a day ("Invocation: idempotent requests");
  * - each call to the world in `ctx.run`; a definite no is a `TerminalError`, which the handler catches to run its

@@ -9,7 +9,7 @@ import { sharedStack } from '../support/stack.js';
 import type { RunningStack } from '../support/stack.js';
 import { until } from '../support/until.js';
 
-/** Counts that no machine changes: what an order costs in round trips. A number that grows here makes every order slower. */
+/** Counts that no machine changes: what an order costs in round trips. One that grows makes every order slower. */
 describe('what a confirmed order costs', () => {
   let stack: RunningStack;
   let admin: pg.Client;
