@@ -14,6 +14,8 @@ export interface Config {
   readonly port: number;
   readonly paymentPort: number;
   readonly inventoryPort: number;
+  /** Of a worker alone; 0 is any free port. */
+  readonly workerPort: number;
   readonly dataDir: string;
   readonly temporalPort: number;
   readonly temporalUiPort: number;
@@ -51,6 +53,8 @@ export interface Config {
   readonly splitRoles: boolean;
   /** Whether the downstream services open their fault endpoints. */
   readonly faults: boolean;
+  /** Demanded as a bearer token at `/metrics`; undefined where everybody may look. */
+  readonly metricsToken: string | undefined;
   readonly logLevel: string;
   /** What the command line calls, and the tokens that it shows there. */
   readonly orderSagaUrl: string | undefined;
@@ -153,6 +157,7 @@ export function parseConfig(env: Environment): Config {
     port: port('PORT', 3000),
     paymentPort,
     inventoryPort,
+    workerPort: integer('WORKER_PORT', 0, 0, MAX_PORT),
     dataDir: text('DATA_DIR') ?? '.data',
     temporalPort: port('TEMPORAL_PORT', 7233),
     temporalUiPort: port('TEMPORAL_UI_PORT', 8233),
@@ -183,6 +188,7 @@ export function parseConfig(env: Environment): Config {
     trustProxy: addresses('TRUST_PROXY'),
     splitRoles: oneOf('SPLIT_ROLES', 'off', ['on', 'off']) === 'on',
     faults: oneOf('FAULTS', 'off', ['on', 'off']) === 'on',
+    metricsToken: text('METRICS_TOKEN'),
     logLevel: oneOf('LOG_LEVEL', 'info', LOG_LEVELS),
     orderSagaUrl: url('ORDER_SAGA_URL', http)?.replace(/\/+$/, ''),
     orderSagaToken: text('ORDER_SAGA_TOKEN'),

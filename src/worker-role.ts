@@ -2,15 +2,18 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import type { WorkerOptions } from '@temporalio/worker';
+import type { TelemetryOptions, WorkerOptions } from '@temporalio/worker';
 import type { FastifyBaseLogger } from 'fastify';
 import { createActivities } from './activities/index.js';
 import { limitsOf, processEnvironment, required } from './config.js';
 import type { Config } from './config.js';
 import { REPORT_MARGIN_MS } from './domain/limits.js';
+import type { MetricsSource } from './metrics/route.js';
+import { sdkMetrics } from './metrics/temporal.js';
 import { createHealer } from './orders/heal-order.js';
 import { createMaintenance } from './orders/reconcile.js';
 import { keepSchedules } from './orders/schedules.js';
+import { tellOfOrders } from './orders/tell-of-orders.js';
 import { createPool } from './postgres/pool.js';
 import { createOpenOrderStore } from './store/open-orders.js';
 import { createOrderStore } from './store/orders.js';
@@ -41,6 +44,10 @@ export interface WorkerRole {
    * there is one.
    */
   readonly eagerClient: () => Client | undefined;
+  /** What the SDK counts; empty until it runs. */
+  readonly metrics: MetricsSource;
+  /** Whether it polls for work. */
+  readonly isRunning: () => boolean;
   /** Ends polling, lets running attempts end, then closes everything. */
   readonly stop: () => Promise<void>;
   /** How long `stop` may take before its running attempts are cut. */
@@ -49,7 +56,6 @@ export interface WorkerRole {
 
 /** Makes the worker of this process; one at most, as the SDK has one runtime a process. */
 export function createWorkerRole(config: Config, logger: FastifyBaseLogger): WorkerRole {
-  installRuntime(logger);
   const temporal = temporalConfig(processEnvironment());
   const { client, namespace, close: closeClient } = connectTemporal(temporal);
   const stopping = new AbortController();
@@ -63,6 +69,7 @@ export function createWorkerRole(config: Config, logger: FastifyBaseLogger): Wor
   const { taskQueue } = config;
   /** Empty until Temporal is reached; a stop may come before. */
   let worker: Worker | undefined;
+  let metrics: MetricsSource | undefined;
   let eagerClient: Client | undefined;
   let running: Promise<void> | undefined;
   let upkeep: Promise<unknown> | undefined;
@@ -70,7 +77,10 @@ export function createWorkerRole(config: Config, logger: FastifyBaseLogger): Wor
   return {
     graceMs,
     eagerClient: () => eagerClient,
+    metrics: () => metrics?.() ?? Promise.resolve(''),
+    isRunning: () => worker?.getState() === 'RUNNING',
     run: async () => {
+      metrics = await sdkMetrics((telemetryOptions) => installRuntime(logger, telemetryOptions));
       const connection = await connect();
       worker = await createWorker(connection);
       eagerClient = new Client({ connection, namespace });
@@ -99,7 +109,7 @@ export function createWorkerRole(config: Config, logger: FastifyBaseLogger): Wor
   };
 
   function createWorker(connection: NativeConnection): Promise<Worker> {
-    const orders = createOrderStore(pool);
+    const orders = createOrderStore(pool, tellOfOrders(logger));
     const openOrders = createOpenOrderStore(pool);
     const limits = limitsOf(config);
     const healer = createHealer({ client, orders, openOrders, taskQueue, limits });
@@ -151,8 +161,9 @@ function versioning({ workerVersion }: Config): Pick<WorkerOptions, 'workerDeplo
   };
 }
 
-function installRuntime(logger: FastifyBaseLogger): void {
+function installRuntime(logger: FastifyBaseLogger, telemetryOptions: TelemetryOptions): void {
   Runtime.install({
+    telemetryOptions,
     logger: {
       log: (level, message, meta) => {
         const method = level.toLowerCase() as 'trace' | 'debug' | 'info' | 'warn' | 'error';

@@ -122,6 +122,16 @@ describe('the README agrees with the repository:', () => {
     );
   });
 
+  it('every metric has a row', () => {
+    const rows = namesIn(read('docs/observability.md'), /^\| `(order_saga_[a-z_]+)`/gm);
+    const metrics = within('src/metrics/').flatMap((file) =>
+      namesIn(read(file), /'(order_saga_[a-z_]+)'/g),
+    );
+
+    assert.ok(rows.length > 10);
+    assert.deepEqual(rows, metrics.sort());
+  });
+
   it('every fault test is named in the documents', () => {
     const named = DOCUMENTS.map(read).join('\n');
     const unnamed = within('test/faults/').filter(

@@ -22,6 +22,7 @@ export function createInventoryActivities(inventory: Downstream) {
     /** Reserves all items or none, once in effect. */
     reserveInventory({ key, orderId, items }: Reservation): Promise<Attempts> {
       return forward(inventory, {
+        step: 'inventory',
         path: '/reservations',
         key,
         body: { orderId, items },
@@ -35,6 +36,7 @@ export function createInventoryActivities(inventory: Downstream) {
       return undo(
         inventory,
         {
+          step: 'inventory',
           path: '/releases',
           key,
           body: { orderId, reservationKey },

@@ -29,6 +29,7 @@ export function createPaymentActivities(payment: Downstream) {
       paymentMethod,
     }: Charge): Promise<Attempts> {
       return forward(payment, {
+        step: 'payment',
         path: '/charges',
         key,
         body: { orderId, amount: amountMinor, currency, paymentMethod },
@@ -43,6 +44,7 @@ export function createPaymentActivities(payment: Downstream) {
       return undo(
         payment,
         {
+          step: 'payment',
           path: '/refunds',
           key,
           body: { orderId, chargeKey },

@@ -1,6 +1,8 @@
 import { activityInfo, log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { FAILURES } from '../domain/failures.js';
+import type { StepName } from '../domain/order.js';
+import { measureAttempt, undos } from '../metrics/steps.js';
 import { callOnce, refusal, unreadable } from './downstream.js';
 import type { Answer, Downstream, KeyedCall } from './downstream.js';
 
@@ -11,6 +13,7 @@ export interface Attempts {
 }
 
 export interface ForwardCall extends KeyedCall {
+  readonly step: StepName;
   /** Whether a 2xx is the documented answer to this very call. */
   readonly isDone: (answer: Answer) => boolean;
   /** The service's own problem that means no, and the failure it becomes; left out where it never says no. */
@@ -18,6 +21,7 @@ export interface ForwardCall extends KeyedCall {
 }
 
 export interface UndoCall extends KeyedCall {
+  readonly step: StepName;
   /** The answer's `outcome` when this call found everything undone before. */
   readonly alreadyUndone: string;
   /** The other outcomes that mean undone. */
@@ -30,7 +34,11 @@ export interface UndoCall extends KeyedCall {
  * @throws ApplicationFailure the refusal, or `StepVoided` where the key is barred (both final);
  *   `StepUnknown` (retried); `StepRejected` where the service does not understand us (our bug, final).
  */
-export async function forward(downstream: Downstream, call: ForwardCall): Promise<Attempts> {
+export function forward(downstream: Downstream, call: ForwardCall): Promise<Attempts> {
+  return measureAttempt(call.step, 'forward', () => tryForward(downstream, call));
+}
+
+async function tryForward(downstream: Downstream, call: ForwardCall): Promise<Attempts> {
   const answer = await callOnce(downstream, call);
   const { status, problem } = answer;
   if (status < 300) {
@@ -53,19 +61,23 @@ export async function forward(downstream: Downstream, call: ForwardCall): Promis
  * @throws ApplicationFailure `StepUnknown` (retried), or `UndoRefused` where the service will never do it
  *   (a person must look).
  */
-export async function undo(
-  downstream: Downstream,
-  call: UndoCall,
-  what: string,
-): Promise<Attempts> {
+export function undo(downstream: Downstream, call: UndoCall, what: string): Promise<Attempts> {
+  return measureAttempt(call.step, 'undo', () => tryUndo(downstream, call, what));
+}
+
+async function tryUndo(downstream: Downstream, call: UndoCall, what: string): Promise<Attempts> {
   const answer = await callOnce(downstream, call);
-  if (answer.status >= 300) throw rejected(FAILURES.undoRefused, call, answer);
+  if (answer.status >= 300) {
+    undos.inc({ step: call.step, outcome: 'refused' });
+    throw rejected(FAILURES.undoRefused, call, answer);
+  }
   const outcome = answer.document?.['outcome'];
   if (outcome === call.alreadyUndone) {
     log.info(`${what} skipped (already compensated)`, { key: call.key });
   } else if (typeof outcome !== 'string' || !call.undone.includes(outcome)) {
     throw unreadable(call, answer);
   }
+  undos.inc({ step: call.step, outcome });
   return { attempts: activityInfo().attempt };
 }
 

@@ -4,6 +4,7 @@ import type pg from 'pg';
 import { ConfigError, processEnvironment, required } from '../config.js';
 import type { Config } from '../config.js';
 import { SHUTDOWN_DELAY_MS, serve } from '../http/serve.js';
+import type { MetricsSource } from '../metrics/route.js';
 import { createPool, isDatabaseUnavailable, isUndefinedTable } from '../postgres/pool.js';
 import { createClientStore } from '../store/clients.js';
 import { listenForOutcomes } from '../store/outcome-feed.js';
@@ -17,6 +18,7 @@ const POOL_SIZE = 20;
 /** A worker in this process, to which the orders that the API starts are handed at once. */
 export interface CompanionWorker {
   readonly eagerClient: () => Client | undefined;
+  readonly metrics: MetricsSource;
   readonly stop: () => Promise<void>;
   readonly graceMs: number;
 }
@@ -52,6 +54,7 @@ export async function serveApi(
     outcomes,
     client,
     eagerClient: worker?.eagerClient,
+    metrics: worker?.metrics,
     namespace,
     draining: stopping.signal,
   });

@@ -5,7 +5,12 @@ import { limitsOf } from '../config.js';
 import type { Config } from '../config.js';
 import { createHttpApp } from '../http/app.js';
 import type { HttpApp } from '../http/app.js';
+import { createOpenOrderMetrics } from '../metrics/open-orders.js';
+import { claims as claimCounter } from '../metrics/orders.js';
+import { addMetricsRoute } from '../metrics/route.js';
+import type { MetricsSource } from '../metrics/route.js';
 import { createHealer } from '../orders/heal-order.js';
+import { tellOfOrders } from '../orders/tell-of-orders.js';
 import { createClientStore } from '../store/clients.js';
 import { createOpenOrderStore } from '../store/open-orders.js';
 import { createOrderChanges } from '../store/order-changes.js';
@@ -46,6 +51,7 @@ export type ApiConfig = Pick<
   | 'attentionAfterSeconds'
   | 'idempotencyTtlSeconds'
   | 'faults'
+  | 'metricsToken'
   | 'paymentUrl'
   | 'paymentToken'
   | 'inventoryUrl'
@@ -60,6 +66,8 @@ export interface ApiDependencies {
   readonly client: Client;
   /** Starts an order at a worker of this process; undefined where there is none, or none now. */
   readonly eagerClient?: (() => Client | undefined) | undefined;
+  /** What a worker in this process adds to the metrics. */
+  readonly metrics?: MetricsSource | undefined;
   readonly namespace: string;
   /** Comes when the process is to stop. */
   readonly draining: AbortSignal;
@@ -74,7 +82,7 @@ export function buildApp(dependencies: ApiDependencies): HttpApp {
   const { config, logger, pool, outcomes, client, eagerClient, namespace, draining } = dependencies;
   const { taskQueue, waitSeconds, temporalUiUrl } = config;
   const claims = createClaims(pool);
-  const store = createOrderStore(pool);
+  const store = createOrderStore(pool, tellOfOrders(logger));
   const openOrders = createOpenOrderStore(pool);
   const limits = limitsOf(config);
   const healer = createHealer({ client, orders: store, openOrders, taskQueue, limits });
@@ -97,10 +105,22 @@ export function buildApp(dependencies: ApiDependencies): HttpApp {
     logRequests(app, authentication);
     protectPages(app);
     addHealthRoutes(app, { pool, client, namespace, taskQueue });
+    addMetricsRoute(app, {
+      token: config.metricsToken,
+      sources: [
+        createOpenOrderMetrics(pool),
+        ...(dependencies.metrics ? [dependencies.metrics] : []),
+      ],
+    });
     addProblemRoutes(app);
     addOrderRoutes(app, {
       authentication,
-      entry: createEntry({ claims, client, eagerClient }),
+      entry: createEntry({
+        claims,
+        client,
+        eagerClient,
+        count: (kind) => claimCounter.inc({ kind }),
+      }),
       readOrder,
       openOrders,
       healer,

@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import { freePort } from '../http/free-port.js';
 import { migrate } from '../postgres/migrate.js';
 import type { Child } from './child.js';
 import { logFile, writeTemporalProfile } from './data-folder.js';
@@ -50,15 +51,21 @@ export async function bringUp(
   });
   await stack.record({ env: joining });
   const api = `http://${host}:${config.port}`;
+  const workerPort = config.workerPort === 0 ? await freePort() : config.workerPort;
   const urls = {
     app: api,
     api,
     payment: `http://${host}:${config.paymentPort}`,
     inventory: `http://${host}:${config.inventoryPort}`,
-    worker: undefined,
+    worker: config.splitRoles ? `http://${host}:${workerPort}` : undefined,
+  };
+  // Not among what a further role gets: it would want the port of this one.
+  const environment = {
+    ...roleEnvironment(settings.env, joining),
+    WORKER_PORT: String(workerPort),
   };
   const role = (name: ServedRole): Promise<void> =>
-    bringUpRole(stack, name, urls[name], roleEnvironment(settings.env, joining), settings, options);
+    bringUpRole(stack, name, urls[name], environment, settings, options);
   const before = config.splitRoles ? [role('worker')] : [];
   await allOrFirstError([role('payment'), role('inventory'), ...before]);
   // Last, so that whoever finds the API ready finds everything ready.

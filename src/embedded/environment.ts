@@ -31,6 +31,7 @@ const PASSED_ON = [
   'RATE_LIMIT_PER_MINUTE',
   'TRUST_PROXY',
   'FAULTS',
+  'METRICS_TOKEN',
 ];
 
 export interface StackSettings {

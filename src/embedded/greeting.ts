@@ -6,6 +6,7 @@ import type { Stack } from './stack-file.js';
 
 export interface Addresses {
   readonly api: string;
+  readonly worker: string | undefined;
   readonly payment: string;
   readonly inventory: string;
   readonly temporal: string;
@@ -22,6 +23,7 @@ export function greeting(settings: StackSettings, addresses: Addresses): readonl
   const rows: readonly (readonly [string, string | undefined])[] = [
     ['Order desk', `${addresses.api}/`],
     ['API', addresses.api],
+    ['Worker', addresses.worker],
     ['Payment', addresses.payment],
     ['Inventory', addresses.inventory],
     ['Temporal Web UI', addresses.temporalUi],

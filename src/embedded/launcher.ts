@@ -106,6 +106,9 @@ function wantedPorts({ config }: StackSettings): readonly WantedPort[] {
     { variable: 'PORT', host: config.host, port: config.port },
     { variable: 'PAYMENT_PORT', host: config.host, port: config.paymentPort },
     { variable: 'INVENTORY_PORT', host: config.host, port: config.inventoryPort },
+    ...(config.splitRoles && config.workerPort !== 0
+      ? [{ variable: 'WORKER_PORT', host: config.host, port: config.workerPort }]
+      : []),
     ...(config.temporalAddress === undefined
       ? [
           local('TEMPORAL_PORT', config.temporalPort),

@@ -23,7 +23,7 @@ export interface ServerRole {
   readonly dataDir: string;
   readonly env: Readonly<Record<string, string>>;
   readonly logFile: string;
-  /** Its address; the worker has none. */
+  /** Its address; undefined where it has none. */
   readonly url: string | undefined;
 }
 

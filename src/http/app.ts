@@ -10,6 +10,7 @@ import type {
   FastifyRequest,
   RawServerDefault,
 } from 'fastify';
+import { measureRequests } from '../metrics/http.js';
 import { Overloaded } from '../overload.js';
 import { isDatabaseUnavailable } from '../postgres/pool.js';
 import { limitConnections, MAX_CONNECTIONS } from './connections.js';
@@ -96,6 +97,7 @@ export function createHttpApp(
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
   }
   acceptStrictJson(app);
+  measureRequests(app);
 
   app.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id);

@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify';
+import { countProblem } from '../metrics/http.js';
 
 /** One kind of error answer (RFC 9457). The slug is its identity; clients branch on it, never on the text. */
 export interface ProblemType {
@@ -51,6 +52,7 @@ export function problemBody(problem: Problem, requestId: string): string {
 }
 
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
+  countProblem(problem.type);
   return (
     reply
       .code(problem.type.status)

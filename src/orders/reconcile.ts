@@ -4,6 +4,7 @@ import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { lookUp } from '../api/idempotency/start-once.js';
 import { PLACE_ORDER } from '../domain/place-order.js';
 import type { PlaceOrderInput } from '../domain/place-order.js';
+import { healedOrders } from '../metrics/orders.js';
 import type { OpenOrder, OpenOrderStore } from '../store/open-orders.js';
 import type { Healer } from './heal-order.js';
 import { claimOf } from './order-start.js';
@@ -43,6 +44,7 @@ export function createMaintenance(dependencies: ReconcilerDependencies) {
     const counts: Record<string, number> = {};
     const count = (what: string): void => {
       counts[what] = (counts[what] ?? 0) + 1;
+      if (what !== 'running' && what !== 'ended') healedOrders.inc({ what });
     };
     const untouched = await openOrders.takeUntouched(intervalSeconds, MAX_ORDERS);
     await inParallel(untouched, async (order) => count(await healOne(order)));

@@ -4,6 +4,7 @@ import { RETRY_AFTER_SECONDS } from '../http/app.js';
 import type { HttpApp } from '../http/app.js';
 import { readIdempotencyKey } from '../http/idempotency-key.js';
 import { Problem } from '../http/problem.js';
+import { serviceCalls } from '../metrics/services.js';
 import type { Call, CallLog } from './call-log.js';
 import type { AppliedFault, Faults, Operation } from './faults.js';
 
@@ -46,7 +47,7 @@ export function createKeyedCalls(
     const call = callOf.get(request);
     if (call !== undefined) {
       call.status = reply.statusCode;
-      logCall(request, call);
+      tell(request, call);
     }
     done(null, payload);
   });
@@ -101,14 +102,15 @@ function send(reply: FastifyReply, { status, body }: Effect): FastifyReply {
 
 /** Cuts the connection without an answer. */
 function cut(request: FastifyRequest, reply: FastifyReply, call: Call): FastifyReply {
-  logCall(request, call);
+  tell(request, call);
   reply.hijack();
   request.raw.socket.destroy();
   return reply;
 }
 
-function logCall(request: FastifyRequest, call: Call): void {
+function tell(request: FastifyRequest, call: Call): void {
   const { operation, orderId, effect, status } = call;
+  serviceCalls.inc({ operation, effect: String(effect), status: status ?? 'cut' });
   request.log.info({ operation, orderId, effect, status }, 'call');
 }
 

@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type pg from 'pg';
 import { createHttpApp, unavailable } from '../http/app.js';
 import type { HttpApp } from '../http/app.js';
+import { addMetricsRoute } from '../metrics/route.js';
 import { demandToken } from './bearer-token.js';
 import { createCallLog } from './call-log.js';
 import { createFaults, FaultList } from './faults.js';
@@ -15,6 +16,8 @@ export interface ServiceDeps {
   readonly pool: pg.Pool;
   /** Demanded as a bearer token; undefined where none is needed. */
   readonly token: string | undefined;
+  /** Demanded of those who read the metrics; undefined where everybody may. */
+  readonly metricsToken?: string | undefined;
   /** Whether the fault endpoints are open. */
   readonly faults: boolean;
 }
@@ -34,6 +37,7 @@ export function createServiceApp(
   return createHttpApp(deps.logger, (app) => {
     if (deps.token !== undefined) demandToken(app, deps.token);
     addProbes(app, deps.pool, probe);
+    addMetricsRoute(app, { token: deps.metricsToken });
     app.get('/calls', { schema: { querystring: OrderQuery } }, (request) =>
       callLog.list(request.query.orderId),
     );

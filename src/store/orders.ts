@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { answerOf } from '../domain/outcome.js';
 import type { CancelReason, OrderOutcome } from '../domain/outcome.js';
-import type { Order, StepRecord } from '../domain/order.js';
+import type { Order, OrderStatus, StepRecord } from '../domain/order.js';
 import type { ClaimRef } from '../domain/place-order.js';
 import { ORDER_COLUMNS, toOrderRow } from './order-rows.js';
 import type { OrderRow, Row } from './order-rows.js';
@@ -29,10 +29,23 @@ export interface OutcomeRecord extends OrderState {
   readonly outcome: OrderOutcome;
 }
 
+/** An order that has ended now: this very statement saved its answer. */
+export interface EndedOrder extends Pick<OutcomeRecord, 'order' | 'steps' | 'outcome'> {
+  /** From its claim, by the clock of the database. */
+  readonly seconds: number;
+}
+
+/** Told of what happens to orders once for each time, by the process that writes it down. */
+export interface OrderListener {
+  readonly onEnded: (ended: EndedOrder) => void;
+  /** An order came to need a person. */
+  readonly onAttention: (order: Order) => void;
+}
+
 export type OrderStore = ReturnType<typeof createOrderStore>;
 
 /** The order rows, and the end of an order in both tables. Every method is one statement. */
-export function createOrderStore(pool: pg.Pool) {
+export function createOrderStore(pool: pg.Pool, listener?: OrderListener) {
   return {
     /** @returns undefined also for another tenant's order: it is as good as unknown. */
     async read(tenant: string, orderId: string): Promise<OrderRow | undefined> {
@@ -55,12 +68,14 @@ export function createOrderStore(pool: pg.Pool) {
 
     /** Says that an undo needs a person; changes nothing once the order has ended. */
     async recordAttention(state: UndoState): Promise<void> {
-      await pool.query(RECORD_ATTENTION, [
+      const { rows } = await pool.query<{ before: OrderStatus }>(RECORD_ATTENTION, [
         state.order.tenant,
         state.order.orderId,
         JSON.stringify(state.steps),
         state.undoneBy,
       ]);
+      const [row] = rows;
+      if (row !== undefined && row.before !== 'needs_attention') listener?.onAttention(state.order);
     },
 
     /**
@@ -73,7 +88,7 @@ export function createOrderStore(pool: pg.Pool) {
     async saveOutcome(record: OutcomeRecord): Promise<Decision> {
       const { order, workflowId, claim, outcome } = record;
       const answer = answerOf(outcome, order.orderId, workflowId);
-      const { rows } = await pool.query<DecisionRow>(SAVE_OUTCOME, [
+      const { rows } = await pool.query<EndedRow>(SAVE_OUTCOME, [
         ...orderValues(record),
         outcome.status === 'cancelled' ? outcome.reason : null,
         outcome.status,
@@ -85,12 +100,22 @@ export function createOrderStore(pool: pg.Pool) {
         answer.body,
         record.claimTtlSeconds,
       ]);
-      return toDecision(rows[0]);
+      const [row] = rows;
+      if (row !== undefined && row.told > 0) {
+        listener?.onEnded({ order, steps: record.steps, outcome, seconds: row.seconds });
+      }
+      return toDecision(row);
     },
   };
 }
 
 type DecisionRow = Pick<Row, 'decision' | 'reason'>;
+
+interface EndedRow extends DecisionRow {
+  /** 1 where this statement saved the answer, 0 where it was saved before or decided otherwise. */
+  readonly told: number;
+  readonly seconds: number;
+}
 
 function toDecision(row: DecisionRow | undefined): Decision {
   if (row?.decision === 'keep') return { decision: 'keep' };
@@ -135,8 +160,13 @@ const DECIDE_TO_UNDO = `
   returning decision, reason`;
 
 const RECORD_ATTENTION = `
-  update orders set status = 'needs_attention', steps = $3, undone_by = $4, updated_at = now()
-  where tenant = $1 and order_id = $2 and status not in ('confirmed', 'cancelled')`;
+  with found as (
+    select order_id, status as before from orders
+    where tenant = $1 and order_id = $2 and status not in ('confirmed', 'cancelled') for update
+  )
+  update orders o set status = 'needs_attention', steps = $3, undone_by = $4, updated_at = now()
+  from found where o.tenant = $1 and o.order_id = found.order_id
+  returning found.before`;
 
 /**
  * The order row decides; the claim is completed only where it decided for this outcome. A claim completed
@@ -165,7 +195,7 @@ const SAVE_OUTCOME = `
         or coalesce(o.decision <> excluded.decision, false) as kept)
     )
     where o.tenant = excluded.tenant
-    returning o.decision, o.reason
+    returning o.decision, o.reason, o.created_at
   ),
   saved as (
     insert into claims as c (tenant, scope, key_digest, request_hash, resource_id, workflow_id, status,
@@ -187,4 +217,5 @@ const SAVE_OUTCOME = `
       and decision is null and exists (select from saved)
   ),
   told as (select pg_notify('${OUTCOME_CHANNEL}', $3) from saved)
-  select decision, reason, (select count(*) from told) as told from ended`;
+  select decision, reason, (select count(*)::int from told) as told,
+    extract(epoch from now() - created_at)::float8 as seconds from ended`;

@@ -1,4 +1,4 @@
-import { CancellationScope, log, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, workflowInfo } from '@temporalio/workflow';
 import type { CancelReason, OrderOutcome } from '../domain/outcome.js';
 import type { StepName } from '../domain/order.js';
 import type { PlaceOrderInput } from '../domain/place-order.js';
@@ -61,7 +61,6 @@ export function openOrderRun({ order, limits, claim }: PlaceOrderInput, workflow
     const outcome = decision.decision === 'keep' ? CONFIRMED : cancelled(decision.reason);
     if (outcome.status === 'cancelled') await save(outcome);
     progress.enter(outcome.status);
-    log.info('order ended', { orderId: order.orderId, ...outcome });
     return outcome;
   }
 

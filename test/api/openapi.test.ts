@@ -40,6 +40,7 @@ describe('/openapi.json', () => {
   before(async () => {
     temporal = await proxyTo(`tcp://${(await sharedTemporal()).address}`);
     api = await startApi({
+      config: { metricsToken: 'token-metrics' },
       temporalAddress: `127.0.0.1:${temporal.port}`,
       pool: async ({ url }) => {
         postgres = await proxyTo(url);
@@ -152,6 +153,7 @@ describe('/openapi.json', () => {
       resolveUndo: (path) => undoRequest(path, 'resolve'),
       readHealth: () => ({ url: '/healthz' }),
       readReadiness: () => ({ url: '/readyz' }),
+      readMetrics: () => ({ url: '/metrics', headers: as('token-metrics') }),
       explainProblem: () => ({ url: '/problems/not-found' }),
       readDocument: () => ({ url: '/openapi.json' }),
     };

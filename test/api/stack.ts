@@ -137,6 +137,7 @@ function configFor(taskQueue: string, change: Partial<ApiConfig> = {}): ApiConfi
     attentionAfterSeconds: 900,
     idempotencyTtlSeconds: 86_400,
     faults: false,
+    metricsToken: undefined,
     paymentUrl: 'http://127.0.0.1:1',
     paymentToken: undefined,
     inventoryUrl: 'http://127.0.0.1:1',

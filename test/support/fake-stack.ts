@@ -6,7 +6,7 @@ import { stopOnSignal } from '../../src/embedded/stop-on-signal.js';
 const PORT_VARIABLES = {
   app: 'PORT',
   api: 'PORT',
-  worker: 'none',
+  worker: 'WORKER_PORT',
   payment: 'PAYMENT_PORT',
   inventory: 'INVENTORY_PORT',
 } as const;

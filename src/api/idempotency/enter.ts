@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import type { ClaimKind } from '../../metrics/orders.js';
 import type { Answer, Claims, ClaimState, Companion, Intent } from './claims.js';
 import { EngineUnavailable, lookUp, startOnce } from './start-once.js';
 import type { Found, LookUp, Memo, Start } from './start-once.js';
@@ -37,6 +38,8 @@ export interface EntryDependencies {
   readonly client: Client;
   /** Hands what it starts to a worker of this process at once; undefined where there is none, or none now. */
   readonly eagerClient?: (() => Client | undefined) | undefined;
+  /** Told what each intent met. */
+  readonly count?: (kind: ClaimKind) => void;
 }
 
 export type Entry = ReturnType<typeof createEntry>;
@@ -46,12 +49,18 @@ export type Entry = ReturnType<typeof createEntry>;
  * refuses to do twice. Every request drives a claim on that it finds unfinished, so a crash anywhere in
  * between heals with the next one.
  */
-export function createEntry({ claims, client, eagerClient }: EntryDependencies) {
+export function createEntry({ claims, client, eagerClient, count }: EntryDependencies) {
   return { enter };
 
   /** Claims the key of an intent and sees to it that its workflow is started, once. */
   async function enter(intent: Intent, operation: Operation): Promise<Entered> {
     const claim = await claims.take(intent, operation.mintId(), operation.companion);
+    const entered = await settle(intent, operation, claim);
+    count?.(kindOf(claim, entered));
+    return entered;
+  }
+
+  async function settle(intent: Intent, operation: Operation, claim: ClaimState): Promise<Entered> {
     switch (claim.kind) {
       case 'answered':
         return claim;
@@ -141,5 +150,23 @@ export function createEntry({ claims, client, eagerClient }: EntryDependencies) 
       if (!(cause instanceof EngineUnavailable)) throw cause;
       return { kind: 'engine-unavailable', resourceId, cause };
     }
+  }
+}
+
+/** What an intent met, for who counts. A claim is new also where Temporal could not be told of it. */
+function kindOf(claim: ClaimState, entered: Entered): ClaimKind {
+  if (claim.kind === 'answered') return 'replayed';
+  switch (entered.kind) {
+    case 'other-body':
+      return 'conflict';
+    case 'running':
+      return 'in-progress';
+    case 'started':
+      return claim.kind === 'new' ? 'new' : 'driven-on';
+    case 'engine-unavailable':
+      return claim.kind === 'new' ? 'new' : 'engine-unavailable';
+    case 'answered':
+    case 'abandoned':
+      return 'driven-on';
   }
 }

@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify';
+import { replays } from '../../metrics/http.js';
 import type { Answer } from './claims.js';
 
 /**
@@ -8,6 +9,9 @@ import type { Answer } from './claims.js';
  * @param replayed whether this request is another than the one that started the workflow.
  */
 export function sendAnswer(reply: FastifyReply, answer: Answer, replayed: boolean): FastifyReply {
-  if (replayed) void reply.header('idempotent-replayed', 'true');
+  if (replayed) {
+    replays.inc();
+    void reply.header('idempotent-replayed', 'true');
+  }
   return reply.code(answer.status).headers(answer.headers).send(answer.body);
 }

@@ -8,6 +8,7 @@ import {
   eventAnswer,
   orderAnswer,
   problems,
+  textAnswer,
 } from './responses.js';
 import type { Responses } from './responses.js';
 
@@ -192,6 +193,17 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       200: answer('It does.', 'Readiness', [NO_STORE]),
       503: answer('Something is missing: see the checks.', 'Readiness', [NO_STORE, 'Retry-After']),
       ...problems(ANY),
+    },
+  },
+  'GET /metrics': {
+    operationId: 'readMetrics',
+    tag: 'server',
+    summary: 'What this process counts and measures',
+    description:
+      'In the text format of Prometheus. Where `METRICS_TOKEN` is set it is demanded as a bearer token.',
+    responses: {
+      200: textAnswer('The metrics.', [NO_STORE]),
+      ...problems([...ANY, 'unauthorized']),
     },
   },
   'GET /problems/:slug': {

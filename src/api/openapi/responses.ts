@@ -43,6 +43,11 @@ export function eventAnswer(description: string, headers: readonly Header[] = []
   return response(description, headers, { 'text/event-stream': media });
 }
 
+/** An answer of plain text. */
+export function textAnswer(description: string, headers: readonly Header[] = []): Response {
+  return response(description, headers, { 'text/plain': { schema: { type: 'string' } } });
+}
+
 /** An answer without a body. */
 export const emptyAnswer = (description: string, headers: readonly Header[] = []): Response =>
   response(description, headers);

@@ -15,6 +15,7 @@ await runOrExplain(() =>
     port: config.inventoryPort,
     portVariable: 'INVENTORY_PORT',
     token: config.inventoryToken,
+    metricsToken: config.metricsToken,
     faults: config.faults,
     buildApp: buildInventoryApp,
   }),

@@ -15,6 +15,7 @@ await runOrExplain(() =>
     port: config.paymentPort,
     portVariable: 'PAYMENT_PORT',
     token: config.paymentToken,
+    metricsToken: config.metricsToken,
     faults: config.faults,
     buildApp: buildPaymentApp,
   }),
