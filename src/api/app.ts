@@ -108,7 +108,7 @@ export function buildApp(dependencies: ApiDependencies): HttpApp {
     addMetricsRoute(app, {
       token: config.metricsToken,
       sources: [
-        createOpenOrderMetrics(pool),
+        createOpenOrderMetrics(openOrders),
         ...(dependencies.metrics ? [dependencies.metrics] : []),
       ],
     });

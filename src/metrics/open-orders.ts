@@ -1,18 +1,10 @@
 import { Gauge, Registry } from 'prom-client';
-import type pg from 'pg';
+import type { OpenOrderCount, OpenOrderStore } from '../store/open-orders.js';
 
 /** 5 s: scrapers come each 15 s or so; however many come, Postgres is asked once in this time. */
 const MAX_AGE_MS = 5_000;
 
-const OPEN_STATUSES = ['processing', 'compensating', 'needs_attention'] as const;
-
-interface OpenRow {
-  readonly status: (typeof OPEN_STATUSES)[number];
-  readonly currency: string;
-  readonly orders: number;
-  readonly amountMinor: number;
-  readonly oldestSeconds: number;
-}
+const OPEN_STATUSES = ['processing', 'compensating', 'needs_attention'];
 
 /**
  * Makes what tells of the open orders at a scrape: how many, since when, and how much money waits for a person. Read
@@ -20,7 +12,9 @@ interface OpenRow {
  *
  * @returns the metrics as text. @throws what Postgres threw.
  */
-export function createOpenOrderMetrics(pool: pg.Pool): () => Promise<string> {
+export function createOpenOrderMetrics({
+  countByStatus,
+}: Pick<OpenOrderStore, 'countByStatus'>): () => Promise<string> {
   const registers = [new Registry()];
   const open = new Gauge({
     name: 'order_saga_open_orders',
@@ -43,7 +37,7 @@ export function createOpenOrderMetrics(pool: pg.Pool): () => Promise<string> {
   let last: { readonly at: number; readonly text: Promise<string> } | undefined;
 
   async function read(): Promise<string> {
-    const { rows } = await pool.query<OpenRow>(OPEN_ORDERS);
+    const rows: readonly OpenOrderCount[] = await countByStatus();
     for (const status of OPEN_STATUSES) {
       const ofStatus = rows.filter((row) => row.status === status);
       open.set(
@@ -72,10 +66,3 @@ export function createOpenOrderMetrics(pool: pg.Pool): () => Promise<string> {
     return last.text;
   };
 }
-
-/** Reads the partial index of open orders: those that have ended, which are nearly all, cost nothing. */
-const OPEN_ORDERS = `
-  select status, currency, count(*)::int as orders, sum(amount_minor)::float8 as "amountMinor",
-    extract(epoch from now() - min(created_at))::float8 as "oldestSeconds"
-  from orders where status not in ('confirmed', 'cancelled')
-  group by status, currency`;

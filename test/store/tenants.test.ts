@@ -99,6 +99,7 @@ const NOTHING: {
     readOfAnyTenant: () => Promise.resolve(),
     takeUntouched: () => Promise.resolve(),
     purgeClaims: () => Promise.resolve(),
+    countByStatus: () => Promise.resolve(),
   },
   changes: {
     since: async ({ orders, changes }, { owned, wanted }) => {
@@ -126,7 +127,7 @@ const NOTHING: {
 };
 
 /** A statement without a tenant that it names, and why: what runs for nobody in particular. */
-const OF_ALL_TENANTS = ['readOfAnyTenant', 'takeUntouched', 'purgeClaims'];
+const OF_ALL_TENANTS = ['readOfAnyTenant', 'takeUntouched', 'purgeClaims', 'countByStatus'];
 
 const ORDER_OF_INTRUDER = 'ORD-ffffffffffffffffffffffffffffffff';
 
@@ -205,6 +206,7 @@ describe('every statement on claims and orders', () => {
     await stores.claims.take({ ...intent, tenant: OWNER }, ORDER_OF_INTRUDER, companion);
     await stores.openOrders.readOfAnyTenant('');
     await stores.openOrders.takeUntouched(1, 1);
+    await stores.openOrders.countByStatus();
     await stores.openOrders.purgeClaims(1);
 
     const written = statementsInSources();
