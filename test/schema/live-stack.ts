@@ -62,6 +62,7 @@ describe('Schemathesis on a live stack, with all checks', () => {
 
     assert.deepEqual([...entered].sort(), [
       'GET /healthz',
+      'GET /metrics',
       'GET /orders',
       'GET /orders/…',
       'GET /orders/…/events',
